@@ -10,7 +10,12 @@ export default defineConfig({
     alias: [{ find: /^@event-gateway\/(protocol|runtime|redis|publisher|client|fleet)$/, replacement: `${root}packages/$1/src/index.ts` }],
   },
   test: {
-    include: ['{packages,services}/*/{src,test}/**/*.test.ts', 'bench/{src,test}/**/*.test.ts', 'packages/fleet/test/**/*.test.ts', '.config/**/*.test.ts'],
+    include: [
+      '{packages,services}/*/{src,test}/**/*.test.ts',
+      'bench/{src,test}/**/*.test.ts',
+      'packages/fleet/test/**/*.test.ts',
+      '.config/**/*.test.ts',
+    ],
     exclude: ['**/node_modules/**', '**/dist/**', '**/*.containers.test.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
