@@ -1,1 +1,26 @@
-export {};
+export { Backoff, type BackoffOptions } from './backoff.js';
+export { type Clock, every, systemClock, type Timer } from './clock.js';
+export {
+  ConfigError,
+  flag,
+  int,
+  list,
+  oneOf,
+  optionalInt,
+  optionalString,
+  parseEnvironment,
+  printEnvironment,
+  type Spec,
+  string,
+  url,
+  type Values,
+  type Variable,
+} from './environment.js';
+export { FakeClock } from './fake-clock.js';
+export { createLogger, describeError, type Logger, type LoggerOptions, type LogLevel, silentLogger } from './logger.js';
+export { type LoopOptions, runLoop } from './loop.js';
+export { type Counter, type Gauge, type Histogram, type Labels, Metrics, type SeriesOptions } from './metrics.js';
+export { RateLimitedLog } from './rate-limited-log.js';
+export { listenForStopSignals, type StopSignals } from './signals.js';
+export { type Component, Supervisor } from './supervisor.js';
+export { TokenBucket } from './token-bucket.js';

@@ -1,0 +1,150 @@
+/** What one variable of the environment means. `parse` returns the value, or a problem to be told to the operator. */
+export interface Variable<T> {
+  readonly about: string;
+  /** Shown when the variable is unset; `undefined` means that it is required or optional, as `required` says. */
+  readonly defaultText: string | undefined;
+  readonly required: boolean;
+  readonly secret: boolean;
+  parse(text: string | undefined): { readonly value: T } | { readonly problem: string };
+}
+
+export type Spec = Readonly<Record<string, Variable<unknown>>>;
+export type Values<S extends Spec> = { readonly [K in keyof S]: S[K] extends Variable<infer T> ? T : never };
+
+/** Every problem of an environment at once. */
+export class ConfigError extends Error {
+  readonly code = 'BAD_CONFIG';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(
+      `The environment has ${problems.length} problem${problems.length === 1 ? '' : 's'}:\n${problems.map((p) => `  - ${p}`).join('\n')}`,
+    );
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+interface Common {
+  readonly about: string;
+  readonly secret?: boolean;
+}
+
+function variable<T>(common: Common, defaultText: string | undefined, required: boolean, parse: Variable<T>['parse']): Variable<T> {
+  return { about: common.about, defaultText, required, secret: common.secret ?? false, parse };
+}
+
+/** An integer within bounds. */
+export function int(options: Common & { default: number; min: number; max?: number }): Variable<number> {
+  const { min, max = Number.MAX_SAFE_INTEGER } = options;
+  return variable(options, String(options.default), false, (text) => {
+    if (text === undefined) return { value: options.default };
+    const value = /^-?\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (!Number.isSafeInteger(value) || value < min || value > max) {
+      return {
+        problem: `must be a whole number ${max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`}, not "${text}"`,
+      };
+    }
+    return { value };
+  });
+}
+
+/** An integer that may be left out; `fallback` says in words what then holds. */
+export function optionalInt(options: Common & { fallback: string; min: number; max?: number }): Variable<number | undefined> {
+  const inner = int({ ...options, default: options.min });
+  return variable<number | undefined>(options, options.fallback, false, (text) =>
+    text === undefined ? { value: undefined } : inner.parse(text),
+  );
+}
+
+/** Text of a given form. */
+export function string(options: Common & { default: string; pattern?: RegExp; form?: string }): Variable<string> {
+  return variable(options, options.default, false, (text) => checkPattern(text ?? options.default, options));
+}
+
+/** Text that may be left out. */
+export function optionalString(options: Common & { pattern?: RegExp; form?: string }): Variable<string | undefined> {
+  return variable<string | undefined>(options, undefined, false, (text) =>
+    text === undefined ? { value: undefined } : checkPattern(text, options),
+  );
+}
+
+/** One of a closed set. */
+export function oneOf<const C extends string>(options: Common & { default: C; choices: readonly C[] }): Variable<C> {
+  return variable(options, options.default, false, (text) => {
+    if (text === undefined) return { value: options.default };
+    const value = options.choices.find((choice) => choice === text);
+    return value === undefined ? { problem: `must be one of ${options.choices.join(', ')}, not "${text}"` } : { value };
+  });
+}
+
+/** A URL with one of the given schemes; the URL itself is not repeated in a problem, since it may carry a password. */
+export function url(options: Common & { default?: string; schemes: readonly string[] }): Variable<string> {
+  return variable(options, options.default, options.default === undefined, (text) => {
+    const value = text ?? options.default;
+    if (value === undefined) return { problem: 'is required' };
+    if (!URL.canParse(value) || !options.schemes.includes(new URL(value).protocol.slice(0, -1))) {
+      return { problem: `must be a URL that begins with ${options.schemes.map((s) => `${s}://`).join(' or ')}` };
+    }
+    return { value };
+  });
+}
+
+/** `1` or `true` switches it on. */
+export function flag(options: Common): Variable<boolean> {
+  return variable(options, 'unset', false, (text) => {
+    if (text === undefined || text === '0' || text === 'false') return { value: false };
+    return text === '1' || text === 'true' ? { value: true } : { problem: `must be 1 or unset, not "${text}"` };
+  });
+}
+
+/** Names separated by commas. */
+export function list(options: Common): Variable<readonly string[] | undefined> {
+  return variable<readonly string[] | undefined>(options, 'unset', false, (text) => {
+    if (text === undefined) return { value: undefined };
+    const items = text.split(',').map((item) => item.trim());
+    return items.some((item) => item === '') ? { problem: 'must be names separated by commas' } : { value: items };
+  });
+}
+
+/**
+ * Reads every variable of the spec. An empty variable counts as unset.
+ * @throws ConfigError that lists all problems.
+ */
+export function parseEnvironment<S extends Spec>(environment: Readonly<Record<string, string | undefined>>, spec: S): Values<S> {
+  const values: Record<string, unknown> = {};
+  const problems: string[] = [];
+  for (const [name, entry] of Object.entries(spec)) {
+    const result = entry.parse(environment[name] === '' ? undefined : environment[name]);
+    if ('problem' in result) problems.push(`${name} ${result.problem}`);
+    else values[name] = result.value;
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  return Object.freeze(values) as Values<S>;
+}
+
+/** A table of every variable: its effective value (secrets masked), its default and its meaning. */
+export function printEnvironment(environment: Readonly<Record<string, string | undefined>>, spec: Spec): string {
+  const rows = Object.entries(spec).map(([name, entry]) => {
+    const text = environment[name] === '' ? undefined : environment[name];
+    const shown = text === undefined ? '' : entry.secret ? '***' : maskCredentials(text);
+    const fallback = entry.required ? 'required' : (entry.defaultText ?? 'unset');
+    return { name, value: shown === '' ? fallback : shown, fallback, about: entry.about };
+  });
+  const width = (pick: (row: (typeof rows)[number]) => string): number => Math.max(...rows.map((row) => pick(row).length));
+  const [nameWidth, valueWidth, fallbackWidth] = [width((r) => r.name), width((r) => r.value), width((r) => r.fallback) + 9];
+  return rows
+    .map(
+      (r) =>
+        `${r.name.padEnd(nameWidth)}  ${r.value.padEnd(valueWidth)}  ${`(default ${r.fallback})`.padEnd(fallbackWidth + 2)}  ${r.about}`,
+    )
+    .join('\n');
+}
+
+function checkPattern(value: string, { pattern, form }: { pattern?: RegExp; form?: string }): { value: string } | { problem: string } {
+  return pattern === undefined || pattern.test(value) ? { value } : { problem: `must be ${form ?? `of the form ${pattern.source}`}` };
+}
+
+function maskCredentials(text: string): string {
+  return text.replace(/(\/\/[^:/?#@]*):[^@/]*@/g, '$1:***@');
+}
