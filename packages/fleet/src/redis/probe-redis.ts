@@ -1,4 +1,4 @@
-import { connect as connectTcp } from 'node:net';
+import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
 export interface RedisAddress {
@@ -10,7 +10,7 @@ export interface RedisAddress {
 /** `true` once Redis answers commands (or asks for a password), else what stands in the way. */
 export function probeRedis({ port, host = '127.0.0.1', tls = false }: RedisAddress, timeoutMs = 1000): Promise<true | string> {
   return new Promise((resolve) => {
-    const socket = tls ? connectTls({ port, host, rejectUnauthorized: false }) : connectTcp({ port, host });
+    const socket: Socket = tls ? connectTls({ port, host, rejectUnauthorized: false }) : connectTcp({ port, host });
     const finish = (answer: true | string): void => {
       socket.destroy();
       resolve(answer);
