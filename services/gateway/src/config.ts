@@ -1,0 +1,148 @@
+import { hostname } from 'node:os';
+import {
+  flag,
+  int,
+  list,
+  oneOf,
+  optionalInt,
+  optionalString,
+  parseEnvironment,
+  printEnvironment,
+  string,
+  url,
+  type Values,
+} from '@event-gateway/runtime';
+
+const http = ['http', 'https'] as const;
+const redisSchemes = ['redis', 'rediss'] as const;
+
+/** Every variable that a replica reads: its meaning, default and bounds. Contract 2.8 is this table. */
+const variables = {
+  REPLICA_ID: string({
+    default: hostname(),
+    pattern: /^[A-Za-z0-9._-]{1,64}$/,
+    form: '1 to 64 of A-Z a-z 0-9 . _ -',
+    about: 'names this replica and its consumer group gateway-<id>',
+  }),
+  HOST: string({ default: '0.0.0.0', about: 'address of the WebSocket port' }),
+  PORT: int({ default: 8080, min: 0, max: 65_535, about: 'WebSocket port' }),
+  INTERNAL_HOST: string({ default: '0.0.0.0', about: 'address of the internal port' }),
+  INTERNAL_PORT: int({ default: 9090, min: 0, max: 65_535, about: 'internal port: presence, replicas, health, metrics' }),
+  INTERNAL_TOKEN: optionalString({ secret: true, about: 'bearer token that /internal/* asks for' }),
+  OWNER_TOKEN: optionalString({ secret: true, about: 'bearer token that owners are sent' }),
+
+  REDIS_URL: url({
+    default: 'redis://localhost:6380',
+    schemes: redisSchemes,
+    about: 'Redis; rediss:// for TLS, user and password for ACL',
+  }),
+  REDIS_SENTINELS: list({ about: 'host:port of the Sentinels, separated by commas' }),
+  REDIS_SENTINEL_MASTER: optionalString({ about: 'name of the master that the Sentinels watch' }),
+  REDIS_COMMAND_TIMEOUT_MS: int({ default: 1000, min: 50, max: 60_000, about: 'a command slower than this counts as Redis being away' }),
+
+  JWKS_URL: url({ schemes: http, about: 'where the public keys of the token issuer are' }),
+  JWT_ISSUER: optionalString({ about: 'required `iss` of a token' }),
+  JWT_AUDIENCE: optionalString({ about: 'required `aud` of a token' }),
+  JWT_LEEWAY_S: int({ default: 5, min: 0, max: 300, about: 'clock difference tolerated in exp and nbf' }),
+  JWKS_COOLDOWN_MS: int({ default: 30_000, min: 100, about: 'at most one JWKS request for unknown keys in this time' }),
+  TOKEN_EXPIRING_BEFORE_MS: int({ default: 60_000, min: 0, about: 'token.expiring is sent this long before expiry' }),
+
+  USER_SERVICE_URL: url({ schemes: http, about: 'owner of the user cards' }),
+  MESSENGER_URL: url({ schemes: http, about: 'owner of the conversation cards and of sync' }),
+  OWNER_TIMEOUT_MS: int({ default: 1000, min: 50, about: 'a card request slower than this is a fault' }),
+  OWNER_BREAKER_OPEN_MS: int({ default: 2000, min: 50, about: 'an owner that failed is asked again after this long' }),
+  ALLOWED_ORIGINS: list({ about: 'origins that browsers may connect from; any when unset' }),
+
+  FANOUT: oneOf({
+    default: 'streams',
+    choices: ['streams', 'pubsub'],
+    about: 'streams: at-least-once by consumer group; pubsub: at-most-once',
+  }),
+  EVENT_STREAM: string({
+    default: 'messenger.events',
+    pattern: /^[^,\s]+$/,
+    form: 'exactly one stream name',
+    about: 'the stream (or channel) of the events',
+  }),
+  DEAD_LETTER_MAX_ENTRIES: int({ default: 10_000, min: 1, about: 'cap of <EVENT_STREAM>.dead' }),
+  READ_BATCH_ENTRIES: int({ default: 256, min: 1, max: 10_000, about: 'entries of one read' }),
+  READ_BLOCK_MS: int({ default: 1000, min: 10, max: 60_000, about: 'how long a read waits for an entry' }),
+  MAX_ENTRY_BYTES: int({ default: 1_048_576, min: 1024, about: 'largest envelope and largest recipients field, each' }),
+  BACKLOG_MAX_AGE_MS: int({ default: 300_000, min: 1000, about: 'older entries are skipped at a start' }),
+  READY_MAX_LAG_MS: int({ default: 5000, min: 100, about: 'a canary later than this makes the replica not ready' }),
+  CANARY_INTERVAL_MS: int({ default: 2000, min: 50, about: 'how often a canary is sent through the reader' }),
+  REPLICA_LEASE_TTL_MS: int({ default: 10_000, min: 1000, about: "lease of the replica's id" }),
+  GROUP_RETENTION_MS: int({ default: 3_600_000, min: 1000, about: 'the group of a replica that has been gone for this long is destroyed' }),
+  GROUP_ON_STOP: oneOf({ default: 'keep', choices: ['keep', 'destroy'], about: 'destroy: for replica ids that never come back' }),
+  UNSAFE_SHARED_GROUP: flag({ about: 'reproduces the incident: one group for all replicas' }),
+
+  PRESENCE_LEASE_TTL_MS: int({ default: 60_000, min: 1000, about: 'offline after this long without a sign of life' }),
+  PRESENCE_RENEW_MS: int({ default: 20_000, min: 100, about: 'a lease is renewed at most this often' }),
+  PRESENCE_GRACE_MS: int({ default: 15_000, min: 0, about: 'offline this long after the last close' }),
+  PRESENCE_SWEEP_MS: int({ default: 1000, min: 50, about: 'how often expired leases are looked for' }),
+  PRESENCE_AUDIENCE: oneOf({
+    default: 'direct',
+    choices: ['direct', 'all'],
+    about: 'who sees presence: direct peers, or everybody in a common conversation',
+  }),
+  TYPING_INTERVAL_MS: int({ default: 2000, min: 100, about: 'one typing event per user and dialog in this time' }),
+
+  HEARTBEAT_MS: int({ default: 20_000, min: 100, about: 'pings are sent this often; silence of 2 to 2.5 of them closes' }),
+  MAX_CONNECTIONS: optionalInt({ fallback: 'from the fd limit', min: 1, about: 'cap of this replica' }),
+  MAX_CONNECTIONS_PER_USER: int({ default: 16, min: 1, about: 'cap of one user on this replica; the oldest is replaced' }),
+  UPGRADES_PER_SECOND: int({ default: 500, min: 1, about: 'accepted upgrades a second' }),
+  UPGRADES_BURST: int({ default: 1000, min: 1, about: 'upgrades accepted at once' }),
+  MAX_LOOP_LAG_MS: int({ default: 500, min: 10, about: 'upgrades are refused while the event loop lags more than this' }),
+  MAX_FRAME_BYTES: int({ default: 65_536, min: 128, max: 16_777_216, about: 'largest frame from a client' }),
+  INBOUND_FRAMES_PER_SECOND: int({ default: 20, min: 1, about: 'frames a second from one client' }),
+  INBOUND_BURST: int({ default: 40, min: 1, about: 'frames at once from one client' }),
+  INBOUND_MAX_DEPTH: int({ default: 32, min: 2, max: 1000, about: 'nesting of a client frame' }),
+  INBOUND_MAX_VIOLATIONS: int({ default: 5, min: 1, about: 'violations within 60 s that close' }),
+  OUTBOX_MAX_BYTES: int({ default: 1_048_576, min: 4096, about: 'what may queue for one socket' }),
+  OUTBOX_STUCK_MS: int({ default: 30_000, min: 100, about: 'a full socket that takes nothing for this long is closed' }),
+
+  RECENT_EVENTS_MAX_BYTES: int({ default: 67_108_864, min: 65_536, about: 'recent events kept for resumes' }),
+  RECENT_EVENTS_MAX_AGE_MS: int({ default: 600_000, min: 1000, about: 'how long they are kept' }),
+  SYNC_CONCURRENCY: int({ default: 32, min: 1, max: 1024, about: 'syncs asked of the messenger at once' }),
+  SYNC_QUEUE: int({ default: 10_000, min: 0, about: 'syncs that may wait' }),
+  SYNC_TIMEOUT_MS: int({ default: 5000, min: 100, about: "the messenger's time for one page" }),
+  SYNC_MAX_PAGES: int({ default: 50, min: 1, max: 10_000, about: 'pages of one sync' }),
+  SYNC_REQUIRED_JITTER_MS: int({ default: 5000, min: 0, about: 'bounds after_ms of sync.required' }),
+  DRAIN_WINDOW_MS: int({ default: 10_000, min: 0, about: 'closes of a drain are spread over this' }),
+  DRAIN_DEADLINE_MS: int({ default: 25_000, min: 100, about: 'a drain has ended by then' }),
+  RECONNECT_JITTER_MS: int({ default: 5000, min: 0, about: 'bounds after_ms of reconnect' }),
+
+  CARD_TTL_MS: int({ default: 300_000, min: 100, about: 'a card is fetched again after this' }),
+  CARD_NEGATIVE_TTL_MS: int({ default: 10_000, min: 100, about: 'a 404 is remembered for this long' }),
+  CARD_CACHE_MAX_BYTES: int({ default: 67_108_864, min: 65_536, about: 'both card caches together' }),
+  CARD_DEADLINE_MS: int({ default: 100, min: 1, about: 'how long a batch waits for its cards' }),
+  LOG_LEVEL: oneOf({ default: 'info', choices: ['debug', 'info', 'warn', 'error', 'silent'], about: 'least severe line that is written' }),
+};
+
+export type GatewayConfig = Values<typeof variables>;
+
+/**
+ * Reads the environment of this process.
+ * @throws ConfigError that lists every problem.
+ */
+export function readConfig(): GatewayConfig {
+  return parseEnvironment(process.env, variables);
+}
+
+/** The table that `--print-config` shows. */
+export function describeConfig(): string {
+  return printEnvironment(process.env, variables);
+}
+
+/** What is legal but unwise, one sentence each. */
+export function configWarnings(config: GatewayConfig): string[] {
+  const warnings: string[] = [];
+  if (config.HEARTBEAT_MS > config.PRESENCE_RENEW_MS || config.PRESENCE_RENEW_MS > config.PRESENCE_LEASE_TTL_MS / 3) {
+    warnings.push('presence can flap unless HEARTBEAT_MS ≤ PRESENCE_RENEW_MS ≤ PRESENCE_LEASE_TTL_MS / 3');
+  }
+  if (config.RECONNECT_JITTER_MS >= config.PRESENCE_GRACE_MS / 2) {
+    warnings.push('a drain can show users offline unless RECONNECT_JITTER_MS < PRESENCE_GRACE_MS / 2');
+  }
+  if (config.UNSAFE_SHARED_GROUP) warnings.push('UNSAFE_SHARED_GROUP is set: every event reaches one replica only');
+  return warnings;
+}
