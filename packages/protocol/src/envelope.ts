@@ -1,7 +1,7 @@
 import { isMessageType, isReservedType } from './event-types.js';
 import { asConversationId, asUserId, asUserIds, type ConversationId, type UserId } from './ids.js';
 import { isJson, type JsonMember, readMembers, skipColon, skipSpace, skipString, skipValue } from './json-scan.js';
-import { encodeText, keyEquals, parseJson, stringAt } from './json-text.js';
+import { encodeText, hasEscape, keyAt, keyEquals, parseJson, stringAt } from './json-text.js';
 
 /** Why an entry of the bus is malformed; a closed set. Of several the earliest in this order is named. */
 export type MalformedReason =
@@ -66,6 +66,10 @@ const noMembers: readonly JsonMember[] = [];
  * Decodes an envelope's JSON, whose UTF-8 the caller has checked. Accepts exactly what JSON.parse accepts (the last of equal keys wins).
  * With `needRecipients` the envelope must carry its recipients; without, they came as a field of their own and the envelope's are not
  * looked at.
+ *
+ * Runs once for every matched event, hence the scan over bytes instead of JSON.parse, which has to decode the text first and leaves the
+ * payload's byte ranges still to be found. Node 20, one envelope, scan against JSON.parse plus a scan for the ranges only: 300 B 1.4 to
+ * 1.9 µs, 1 KB of ASCII text 2.2 to 3.4, 1 KB of Cyrillic text 2.2 to 6.7, 0.9 KB of nested objects 2.7 to 5.7.
  */
 export function decodeEnvelope(bytes: Uint8Array, needRecipients: boolean): Envelope | MalformedReason {
   const parts = scanEnvelope(bytes);
@@ -89,21 +93,16 @@ export function decodeEnvelope(bytes: Uint8Array, needRecipients: boolean): Enve
   return {
     type,
     typeRaw: viewOf(bytes, parts.type),
-    conversationId: asConversationId(stringOf(bytes, parts.conversationId)),
-    conversationIdRaw: rawOf(bytes, parts.conversationId),
-    eventId: stringOf(bytes, parts.eventId),
-    eventIdRaw: rawOf(bytes, parts.eventId),
-    occurredAt: stringOf(bytes, parts.occurredAt),
-    occurredAtRaw: rawOf(bytes, parts.occurredAt),
+    conversationId: asConversationId(stringOf(bytes, parts.conversation_id)),
+    conversationIdRaw: rawOf(bytes, parts.conversation_id),
+    eventId: stringOf(bytes, parts.event_id),
+    eventIdRaw: rawOf(bytes, parts.event_id),
+    occurredAt: stringOf(bytes, parts.occurred_at),
+    occurredAtRaw: rawOf(bytes, parts.occurred_at),
     recipients,
     payload,
     payloadMembers,
-    senderId: asUserId(
-      stringOf(
-        payload,
-        payloadMembers?.findLast((member) => keyEquals(payload, member, 'sender_id')),
-      ),
-    ),
+    senderId: senderIdOf(payload, payloadMembers),
   };
 }
 
@@ -112,24 +111,34 @@ export function decodeRecipients(bytes: Uint8Array): UserId[] | 'recipients_inva
   return asUserIds(parseJson(bytes)) ?? 'recipients_invalid';
 }
 
+/** The members that an envelope's decoder looks at; of equal keys the last. */
 interface EnvelopeParts {
   type: JsonMember | undefined;
-  conversationId: JsonMember | undefined;
-  eventId: JsonMember | undefined;
-  occurredAt: JsonMember | undefined;
+  conversation_id: JsonMember | undefined;
+  event_id: JsonMember | undefined;
+  occurred_at: JsonMember | undefined;
   recipients: JsonMember | undefined;
   payload: JsonMember | undefined;
   payloadMembers: readonly JsonMember[] | undefined;
 }
+
+type EnvelopeKey = Exclude<keyof EnvelopeParts, 'payloadMembers'>;
+
+const envelopeKeys: readonly EnvelopeKey[] = ['type', 'conversation_id', 'event_id', 'occurred_at', 'recipients', 'payload'];
+
+/** No two names have the same length, so a key without escapes is compared with one name only. */
+const keyByLength: readonly (EnvelopeKey | undefined)[] = Array.from({ length: 16 }, (_, length) =>
+  envelopeKeys.find((key) => key.length === length),
+);
 
 /** Walks the envelope once, the payload's members on the way; undefined when the bytes are not one JSON object. */
 function scanEnvelope(bytes: Uint8Array): EnvelopeParts | undefined {
   const end = bytes.length;
   const parts: EnvelopeParts = {
     type: undefined,
-    conversationId: undefined,
-    eventId: undefined,
-    occurredAt: undefined,
+    conversation_id: undefined,
+    event_id: undefined,
+    occurred_at: undefined,
     recipients: undefined,
     payload: undefined,
     payloadMembers: undefined,
@@ -143,17 +152,18 @@ function scanEnvelope(bytes: Uint8Array): EnvelopeParts | undefined {
     if (keyEnd < 0) return undefined;
     const valueStart = skipColon(bytes, keyEnd, end);
     if (valueStart < 0) return undefined;
-    const member = { keyStart: at + 1, keyEnd: keyEnd - 1, valueStart, valueEnd: valueStart };
-    if (keyEquals(bytes, member, 'payload')) {
-      const members: JsonMember[] | undefined = bytes[valueStart] === openBrace ? [] : undefined;
-      member.valueEnd = members ? readMembers(bytes, valueStart, end, members, valueStart) : skipValue(bytes, valueStart, end);
-      parts.payload = member;
+    const member = { keyStart: at + 1, keyEnd: keyEnd - 1, valueStart, valueEnd: 0 };
+    const key = envelopeKeyOf(bytes, member);
+    if (key === 'payload' && bytes[valueStart] === openBrace) {
+      const members: JsonMember[] = [];
+      member.valueEnd = readMembers(bytes, valueStart, end, members, valueStart);
       parts.payloadMembers = members;
     } else {
       member.valueEnd = skipValue(bytes, valueStart, end);
-      noteMember(bytes, member, parts);
+      if (key === 'payload') parts.payloadMembers = undefined;
     }
     if (member.valueEnd < 0) return undefined;
+    if (key !== undefined) parts[key] = member;
     at = skipSpace(bytes, member.valueEnd, end);
     const next = bytes[at++];
     at = skipSpace(bytes, at, end);
@@ -162,12 +172,21 @@ function scanEnvelope(bytes: Uint8Array): EnvelopeParts | undefined {
   }
 }
 
-function noteMember(bytes: Uint8Array, member: JsonMember, parts: EnvelopeParts): void {
-  if (keyEquals(bytes, member, 'type')) parts.type = member;
-  else if (keyEquals(bytes, member, 'conversation_id')) parts.conversationId = member;
-  else if (keyEquals(bytes, member, 'event_id')) parts.eventId = member;
-  else if (keyEquals(bytes, member, 'occurred_at')) parts.occurredAt = member;
-  else if (keyEquals(bytes, member, 'recipients')) parts.recipients = member;
+function envelopeKeyOf(bytes: Uint8Array, member: JsonMember): EnvelopeKey | undefined {
+  const candidate = keyByLength[member.keyEnd - member.keyStart];
+  if (candidate !== undefined && keyEquals(bytes, member, candidate)) return candidate;
+  if (!hasEscape(bytes, member.keyStart, member.keyEnd)) return undefined;
+  const name = keyAt(bytes, member);
+  return envelopeKeys.find((key) => key === name);
+}
+
+function senderIdOf(payload: Uint8Array, members: readonly JsonMember[] | undefined): UserId | undefined {
+  if (members === undefined) return undefined;
+  for (let i = members.length - 1; i >= 0; i--) {
+    const member = members[i];
+    if (member !== undefined && keyEquals(payload, member, 'sender_id')) return asUserId(stringOf(payload, member));
+  }
+  return undefined;
 }
 
 function viewOf(bytes: Uint8Array, member: JsonMember): Uint8Array {

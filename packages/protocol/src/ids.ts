@@ -6,14 +6,19 @@ export type ConversationId = string & { readonly __brand: 'ConversationId' };
 /** The longest id, in UTF-16 units (what `length` counts). */
 export const MAX_ID_UNITS = 128;
 
-/** C0, DEL and C1; anything else that is well-formed Unicode may be part of an id. */
-const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/;
-
 /** True for 1–128 UTF-16 units without lone surrogates and control characters. `__proto__` is an ordinary id. */
 export function isId(value: unknown): value is string {
-  return (
-    typeof value === 'string' && value.length > 0 && value.length <= MAX_ID_UNITS && !controlCharacter.test(value) && isWellFormed(value)
-  );
+  if (typeof value !== 'string' || value.length === 0 || value.length > MAX_ID_UNITS) return false;
+  for (let i = 0; i < value.length; i++) {
+    const unit = value.charCodeAt(i);
+    if (unit >= 0x20 && unit < 0x7f) continue;
+    if (unit < 0xa0) return false; // C0, DEL and C1
+    if (unit < 0xd800 || unit > 0xdfff) continue;
+    if (unit > 0xdbff) return false; // a low surrogate without its high one
+    const next = value.charCodeAt(++i); // NaN at the end
+    if (!(next >= 0xdc00 && next <= 0xdfff)) return false;
+  }
+  return true;
 }
 
 export function asUserId(value: unknown): UserId | undefined {
@@ -37,15 +42,4 @@ export function asUserIds(value: unknown): UserId[] | undefined {
     ids.add(id);
   }
   return [...ids];
-}
-
-function isWellFormed(text: string): boolean {
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    if (unit < 0xd800 || unit > 0xdfff) continue;
-    if (unit > 0xdbff) return false; // a low surrogate without its high one
-    const next = text.charCodeAt(++i); // NaN at the end
-    if (!(next >= 0xdc00 && next <= 0xdfff)) return false;
-  }
-  return true;
 }

@@ -2,6 +2,8 @@ import type { JsonMember } from './json-scan.js';
 
 /** Refuses invalid UTF-8 and keeps a byte order mark, which JSON.parse then refuses. */
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+/** For ranges whose UTF-8 has been checked. */
+const tolerantUtf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 const utf8 = new TextEncoder();
 
 const quote = 0x22;
@@ -55,27 +57,45 @@ export function keyEquals(bytes: Uint8Array, member: JsonMember, name: string): 
   return true;
 }
 
-function hasEscape(bytes: Uint8Array, start: number, end: number): boolean {
+/** True when a backslash is among the bytes of a string or a key. */
+export function hasEscape(bytes: Uint8Array, start: number, end: number): boolean {
   for (let i = start; i < end; i++) if (bytes[i] === backslash) return true;
   return false;
 }
 
 /**
- * Types, ids and names are short and nearly always plain ASCII: those are put together unit by unit, which costs a third of a call to
- * TextDecoder for them.
+ * Types, ids and names are short and nearly always plain ASCII. Put together eight units at a time they cost 40–60 ns, where a call to
+ * TextDecoder costs 110–120; from about 40 units on it is the faster one.
  */
 function unescaped(bytes: Uint8Array, start: number, end: number): string {
-  if (end - start > 64) return unescapedSlow(bytes, start, end);
+  if (end - start > 40 || !isPlainAscii(bytes, start, end)) return unescapedSlow(bytes, start, end);
   let text = '';
-  for (let i = start; i < end; i++) {
-    const byte = bytes[i] as number;
-    if (byte >= 0x80 || byte === backslash) return unescapedSlow(bytes, start, end);
-    text += String.fromCharCode(byte);
+  let at = start;
+  for (; at + 8 <= end; at += 8) {
+    text += String.fromCharCode(
+      bytes[at] as number,
+      bytes[at + 1] as number,
+      bytes[at + 2] as number,
+      bytes[at + 3] as number,
+      bytes[at + 4] as number,
+      bytes[at + 5] as number,
+      bytes[at + 6] as number,
+      bytes[at + 7] as number,
+    );
   }
+  for (; at < end; at++) text += String.fromCharCode(bytes[at] as number);
   return text;
 }
 
+function isPlainAscii(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let i = start; i < end; i++) {
+    const byte = bytes[i] as number;
+    if (byte >= 0x80 || byte === backslash) return false;
+  }
+  return true;
+}
+
 function unescapedSlow(bytes: Uint8Array, start: number, end: number): string {
-  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(start, end));
+  const text = tolerantUtf8.decode(bytes.subarray(start, end));
   return hasEscape(bytes, start, end) ? (JSON.parse(`"${text}"`) as string) : text;
 }
