@@ -22,6 +22,8 @@ export interface ConnectionContext {
   readonly syncRequiredJitterMs: number;
   /** The last stream id that this replica has handled and flushed; null in pub/sub mode. */
   handledId(): StreamId | null;
+  /** The client gave a sign of life. */
+  onActivity(connection: Connection): void;
   /** The socket fell behind; it is watched until it has caught up, or has been stuck for too long. */
   onCatchingUp(connection: Connection): void;
   /** The one place that removes a connection from everything that holds it. */
@@ -213,6 +215,12 @@ export class Connection {
       this.#waiting ??= [];
       this.#waiting.push(resolve);
     });
+  }
+
+  /** A pong, or any frame. */
+  onActivity(): void {
+    this.lastActivityMs = this.#context.clock.nowMs();
+    this.#context.onActivity(this);
   }
 
   /** The transport took some of what it held: a sign of life, and room for those who wait. */

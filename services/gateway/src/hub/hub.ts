@@ -1,9 +1,10 @@
 import type { UserId } from '@event-gateway/protocol';
 import type { Connection } from './connection.js';
+import type { Matchable, RecipientIndex } from './scan-recipients.js';
 import { UserFilter } from './user-filter.js';
 
 /** A user who has at least one connection here. */
-export interface LocalUser {
+export interface LocalUser extends Matchable {
   readonly userId: UserId;
   /** Oldest first. */
   readonly connections: readonly Connection[];
@@ -14,7 +15,7 @@ interface Entry extends LocalUser {
 }
 
 /** This replica's index of connections: who is here. */
-export class Hub {
+export class Hub implements RecipientIndex<LocalUser> {
   readonly #users = new Map<string, Entry>();
   readonly #filter = new UserFilter();
   readonly #joined: ((userId: UserId) => void)[] = [];
@@ -46,7 +47,7 @@ export class Hub {
       entry.connections.push(connection);
       return;
     }
-    this.#users.set(connection.userId, { userId: connection.userId, connections: [connection] });
+    this.#users.set(connection.userId, { userId: connection.userId, connections: [connection], matchStamp: 0 });
     this.#filter.add(Buffer.from(connection.userId));
     for (const listener of this.#joined) listener(connection.userId);
   }

@@ -1,0 +1,230 @@
+import uWS from 'uWebSockets.js';
+import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket, us_socket_context_t, WebSocket } from 'uWebSockets.js';
+import type { Connection } from '../hub/connection.js';
+import type { SendVerdict, Socket } from './socket.js';
+
+/** What an upgrade request says, copied: the request is gone after the first await. */
+export interface UpgradeRequest {
+  /** The raw query string, percent-encoded. */
+  readonly query: string;
+  readonly authorization: string;
+  readonly subprotocols: string;
+  readonly origin: string;
+}
+
+export interface HttpRefusal {
+  readonly status: 401 | 403 | 404 | 405 | 426 | 503;
+  readonly code: string;
+  readonly message: string;
+  /** Whole seconds. */
+  readonly retryAfterS?: number;
+}
+
+/** An upgrade that was granted. `release` gives its place back if no socket comes of it. */
+export interface Acceptance {
+  readonly subprotocol: string | undefined;
+  /** Takes the open socket; from here on the connection owns it. */
+  open(socket: Socket): Connection;
+  release(): void;
+}
+
+export interface UwsServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  /** Above every limit of ours: the transport cuts silently at its own. */
+  readonly maxPayloadBytes: number;
+  readonly maxBackpressureBytes: number;
+  /** The transport's own idle timeout, which also ends sockets that do not answer a close frame. 8 to 960. */
+  readonly idleTimeoutS: number;
+}
+
+export interface UwsServerHandlers {
+  decide(request: UpgradeRequest): HttpRefusal | Promise<HttpRefusal | Acceptance>;
+  /** `bytes` is a copy. */
+  message(connection: Connection, bytes: Buffer, isBinary: boolean): void;
+}
+
+interface UserData {
+  readonly acceptance: Acceptance;
+  socket: UwsSocket | undefined;
+  connection: Connection | undefined;
+}
+
+const statusTexts: Readonly<Record<HttpRefusal['status'], string>> = {
+  401: '401 Unauthorized',
+  403: '403 Forbidden',
+  404: '404 Not Found',
+  405: '405 Method Not Allowed',
+  426: '426 Upgrade Required',
+  503: '503 Service Unavailable',
+};
+
+/** The public port. The only file that knows uWebSockets.js. */
+export class UwsServer {
+  readonly name = 'websocket-port';
+  readonly #options: UwsServerOptions;
+  readonly #handlers: UwsServerHandlers;
+  #app: TemplatedApp | undefined;
+  #listening: us_listen_socket | undefined;
+
+  constructor(handlers: UwsServerHandlers, options: UwsServerOptions) {
+    this.#handlers = handlers;
+    this.#options = options;
+  }
+
+  /** @throws if the address cannot be listened on. */
+  start(): Promise<void> {
+    const { host, port, path } = this.#options;
+    this.#app ??= uWS
+      .App()
+      .ws<UserData>(path, this.#behavior())
+      .get(path, (response) => refuse(response, { status: 426, code: 'upgrade_required', message: 'This path speaks WebSocket only.' }))
+      .any(path, (response) => refuse(response, { status: 405, code: 'method_not_allowed', message: 'This path speaks WebSocket only.' }))
+      .any('/*', (response) => refuse(response, { status: 404, code: 'not_found', message: 'There is nothing here.' }));
+    const app = this.#app;
+    return new Promise((resolve, reject) => {
+      listenExclusively(app, host, port, (listening) => {
+        if (listening === false) return reject(new Error(`cannot listen on ${host}:${port}`));
+        this.#listening = listening;
+        resolve();
+      });
+    });
+  }
+
+  stop(): void {
+    if (this.#listening !== undefined) uWS.us_listen_socket_close(this.#listening);
+    this.#listening = undefined;
+  }
+
+  #behavior(): uWS.WebSocketBehavior<UserData> {
+    const { maxPayloadBytes, maxBackpressureBytes, idleTimeoutS } = this.#options;
+    return {
+      compression: uWS.DISABLED,
+      maxPayloadLength: maxPayloadBytes,
+      maxBackpressure: maxBackpressureBytes,
+      idleTimeout: idleTimeoutS,
+      sendPingsAutomatically: false,
+      upgrade: (response, request, context) => this.#upgrade(response, request, context),
+      open: (ws) => {
+        const data = ws.getUserData();
+        data.socket = new UwsSocket(ws);
+        data.connection = data.acceptance.open(data.socket);
+      },
+      message: (ws, message, isBinary) => {
+        const { connection } = ws.getUserData();
+        // The bytes are the transport's and are gone when this returns.
+        if (connection !== undefined) this.#handlers.message(connection, Buffer.from(message.slice(0)), isBinary);
+      },
+      ping: touch,
+      pong: touch,
+      drain: (ws) => ws.getUserData().connection?.onDrain(),
+      close: (ws) => {
+        const { socket, connection } = ws.getUserData();
+        socket?.forget();
+        connection?.onTransportClosed();
+      },
+    };
+  }
+
+  #upgrade(response: HttpResponse, request: HttpRequest, context: us_socket_context_t): void {
+    let isAborted = false;
+    response.onAborted(() => {
+      isAborted = true;
+    });
+    const key = request.getHeader('sec-websocket-key');
+    const extensions = request.getHeader('sec-websocket-extensions');
+    const decision = this.#handlers.decide({
+      query: request.getQuery(),
+      authorization: request.getHeader('authorization'),
+      subprotocols: request.getHeader('sec-websocket-protocol'),
+      origin: request.getHeader('origin'),
+    });
+    if (!(decision instanceof Promise)) return refuse(response, decision);
+    void decision.then((decided) => {
+      if ('status' in decided) {
+        if (!isAborted) response.cork(() => refuse(response, decided));
+        return;
+      }
+      if (isAborted) return decided.release();
+      response.cork(() =>
+        response.upgrade<UserData>(
+          { acceptance: decided, socket: undefined, connection: undefined },
+          key,
+          decided.subprotocol ?? '',
+          extensions,
+          context,
+        ),
+      );
+    });
+  }
+}
+
+/** The one owner of "is it still open": a closed uWS socket throws on touch. */
+class UwsSocket implements Socket {
+  #ws: WebSocket<UserData> | undefined;
+
+  constructor(ws: WebSocket<UserData>) {
+    this.#ws = ws;
+  }
+
+  send(frame: Uint8Array | string): SendVerdict {
+    if (this.#ws === undefined) return 'dropped';
+    switch (this.#ws.send(frame, false)) {
+      case 1:
+        return 'sent';
+      case 0:
+        return 'buffered';
+      default:
+        return 'dropped';
+    }
+  }
+
+  bufferedBytes(): number {
+    return this.#ws?.getBufferedAmount() ?? 0;
+  }
+
+  cork(write: () => void): void {
+    this.#ws?.cork(write);
+  }
+
+  ping(): void {
+    this.#ws?.ping();
+  }
+
+  end(code: number, reason: string): void {
+    const ws = this.#ws;
+    // uWS calls the close handler from inside `end`.
+    this.#ws = undefined;
+    ws?.end(code, reason);
+  }
+
+  forget(): void {
+    this.#ws = undefined;
+  }
+}
+
+/**
+ * Without the exclusive option two replicas that are given one port by accident would share its sockets at random. The library
+ * takes host and options together, its types know them only apart.
+ */
+function listenExclusively(app: TemplatedApp, host: string, port: number, done: (listening: us_listen_socket | false) => void): void {
+  const exclusive = 1;
+  (app.listen as (host: string, port: number, options: number, done: (listening: us_listen_socket | false) => void) => void).call(
+    app,
+    host,
+    port,
+    exclusive,
+    done,
+  );
+}
+
+function touch(ws: WebSocket<UserData>): void {
+  ws.getUserData().connection?.onActivity();
+}
+
+function refuse(response: HttpResponse, { status, code, message, retryAfterS }: HttpRefusal): void {
+  response.writeStatus(statusTexts[status]).writeHeader('Content-Type', 'application/json').writeHeader('Cache-Control', 'no-store');
+  if (retryAfterS !== undefined) response.writeHeader('Retry-After', String(retryAfterS));
+  response.end(JSON.stringify({ error: { code, message } }));
+}
