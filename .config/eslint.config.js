@@ -1,3 +1,4 @@
+import { defineConfig } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
 const root = new URL('..', import.meta.url).pathname;
@@ -26,7 +27,7 @@ const syntaxRules = [
   { selector: 'CatchClause > BlockStatement[body.length=0]', message: 'An empty catch hides what nobody will ever look for.' },
 ];
 
-export default tseslint.config(
+export default defineConfig(
   { ignores: ['**/dist/**', '**/node_modules/**', '**/coverage/**', 'bench/k6/**'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   {
