@@ -18,7 +18,7 @@ describe('the scanner accepts exactly what JSON.parse accepts', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const bytes = encodeText(text);
-        const expected = oracle(decodeText(bytes) ?? '');
+        const expected = oracle(text);
         expect(isJson(bytes, 0, bytes.length)).toBe(expected !== undefined);
         expect(scanObject(bytes, 0, bytes.length) !== undefined).toBe(expected !== undefined && isObject(expected.value));
         expect(scanArray(bytes, 0, bytes.length) !== undefined).toBe(expected !== undefined && Array.isArray(expected.value));
@@ -122,7 +122,7 @@ describe('the scanner accepts exactly what JSON.parse accepts', () => {
         (before, text, after) => {
           const [head, body, tail] = [encodeText(before), encodeText(text), encodeText(after)];
           const bytes = new Uint8Array([...head, ...body, ...tail]);
-          expect(isJson(bytes, head.length, head.length + body.length)).toBe(oracle(decodeText(body) ?? '') !== undefined);
+          expect(isJson(bytes, head.length, head.length + body.length)).toBe(oracle(text) !== undefined);
         },
       ),
     );
