@@ -1,1 +1,12 @@
-export {};
+export { channels } from './channels.js';
+export type { CommandConnection } from './command-connection.js';
+export type { ConnectionKind } from './connection-log.js';
+export { keys } from './keys.js';
+export { LuaScript } from './lua-script.js';
+export type { Reader } from './reader.js';
+export type { CommandRedis, RedisArgument, RedisCall, ScriptCall, ScriptRunner } from './redis-commands.js';
+export { createCommandConnection, RedisConnections } from './redis-connections.js';
+export { RedisReplyError, RedisUnavailableError } from './redis-errors.js';
+export type { RedisOptions } from './redis-options.js';
+export { decodePairs, decodeRangeReply, decodeReadGroupReply, type PendingItem, type StreamItem } from './stream-replies.js';
+export type { Subscriber } from './subscriber.js';

@@ -1,0 +1,112 @@
+import { type Clock, every, type Timer } from '@event-gateway/runtime';
+import { Redis } from 'ioredis';
+import type { ConnectionLog } from './connection-log.js';
+import type { LuaScript } from './lua-script.js';
+import { reconnecting, runPipeline, toArgument } from './redis-client.js';
+import type { CommandRedis, RedisArgument, RedisCall, ScriptCall } from './redis-commands.js';
+import { RedisReplyError, RedisUnavailableError, toRedisError } from './redis-errors.js';
+import { clientOptions, type RedisOptions } from './redis-options.js';
+import { runScripts } from './run-scripts.js';
+
+/** Bounds what a Redis that has just fallen silent can pile up here until the first timeout. */
+const maxCommandsInFlight = 10_000;
+/** A peer that died silently has no pending command that could time out; a PING is one. */
+const pingEveryMs = 2000;
+
+/**
+ * The connection for everything that does not block. It reconnects by itself, for ever; while it is down every command fails at once.
+ * `start` connects in the background and never fails; `stop` is final.
+ */
+export class CommandConnection implements CommandRedis {
+  readonly #redis: Redis;
+  readonly #clock: Clock;
+  readonly #log: ConnectionLog;
+  #watchdog: Timer | undefined;
+  #inFlight = 0;
+  /** Set by a timeout until the connection has been replaced: whatever is sent meanwhile would only wait for its own timeout. */
+  #isSuspect = false;
+  #answeredAtMs = 0;
+
+  constructor(options: RedisOptions, clock: Clock, log: ConnectionLog, connectionName = 'gateway.command') {
+    this.#clock = clock;
+    this.#log = log;
+    this.#redis = new Redis({ ...reconnecting(clientOptions(options, connectionName)), commandTimeout: options.commandTimeoutMs });
+    this.#redis.on('error', (error: unknown) => log.failed('command', error));
+    this.#redis.on('ready', () => {
+      this.#isSuspect = false;
+      log.works('command');
+    });
+  }
+
+  /** Connected, and the last that was heard of it was an answer in time. */
+  get isUp(): boolean {
+    return this.#redis.status === 'ready' && !this.#isSuspect;
+  }
+
+  start(): void {
+    if (this.#watchdog !== undefined) return;
+    // Its failures arrive as 'error' events, and it retries by itself.
+    void this.#redis.connect().catch(() => undefined);
+    this.#watchdog = every(this.#clock, pingEveryMs, () => void this.call('PING').catch(() => undefined));
+  }
+
+  stop(): void {
+    this.#watchdog?.cancel();
+    this.#redis.disconnect();
+  }
+
+  call(...call: RedisCall): Promise<unknown> {
+    const [command, ...args] = call;
+    return this.#send(command, 1, () => this.#redis.call(command, ...args.map(toArgument)));
+  }
+
+  callBuffer(...call: RedisCall): Promise<unknown> {
+    const [command, ...args] = call;
+    return this.#send(command, 1, () => this.#redis.callBuffer(command, ...args.map(toArgument)));
+  }
+
+  pipeline(calls: readonly RedisCall[]): Promise<readonly unknown[]> {
+    if (calls.length === 0) return Promise.resolve([]);
+    return this.#send(calls[0]?.[0] ?? '', calls.length, () => runPipeline(this.#redis, calls, 'text'));
+  }
+
+  async runScript(script: LuaScript, keys: readonly string[], args: readonly RedisArgument[]): Promise<unknown> {
+    const [reply] = await this.runScripts([{ script, keys, args }]);
+    if (reply instanceof RedisReplyError) throw reply;
+    return reply;
+  }
+
+  runScripts(calls: readonly ScriptCall[]): Promise<readonly unknown[]> {
+    return runScripts((pipeline) => this.pipeline(pipeline), calls);
+  }
+
+  async #send<T>(what: string, count: number, send: () => Promise<T>): Promise<T> {
+    if (!this.isUp) throw new RedisUnavailableError(`${what}: not connected`);
+    if (this.#inFlight + count > maxCommandsInFlight) throw new RedisUnavailableError(`${what}: too many commands wait for an answer`);
+    this.#inFlight += count;
+    const sentAtMs = this.#clock.nowMs();
+    try {
+      const reply = await send();
+      this.#answeredAtMs = this.#clock.nowMs();
+      return reply;
+    } catch (error) {
+      const failure = toRedisError(error, what);
+      if (failure instanceof RedisReplyError) this.#answeredAtMs = this.#clock.nowMs();
+      else this.#lost(failure, sentAtMs);
+      throw failure;
+    } finally {
+      this.#inFlight -= count;
+    }
+  }
+
+  /**
+   * A command without an answer. If nothing else was answered since it was sent, the peer is dead or stopped, and a new connection
+   * is the only way to find out when it is back.
+   */
+  #lost(failure: RedisUnavailableError, sentAtMs: number): void {
+    if (!this.isUp || this.#answeredAtMs > sentAtMs) return;
+    this.#isSuspect = true;
+    this.#log.failed('command', failure);
+    this.#redis.disconnect(true);
+  }
+}

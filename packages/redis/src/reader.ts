@@ -1,0 +1,101 @@
+import type { Clock } from '@event-gateway/runtime';
+import { Redis } from 'ioredis';
+import type { ConnectionLog } from './connection-log.js';
+import type { LuaScript } from './lua-script.js';
+import { disposable, runPipeline } from './redis-client.js';
+import type { RedisArgument, RedisCall, ScriptRunner } from './redis-commands.js';
+import { RedisReplyError, RedisUnavailableError, toRedisError } from './redis-errors.js';
+import { clientOptions, type RedisOptions } from './redis-options.js';
+import { runScripts } from './run-scripts.js';
+
+/** After a timer fired late because this process was stopped or busy, the answer may lie unread in the socket: look once more. */
+const lateAnswerMs = 100;
+
+/**
+ * A connection for blocking reads, used once: opened, used, thrown away with its first fault. It never reconnects, because a blocked
+ * read that the client library carries over to a new connection may hang for ever; its owner makes a new one, and reads what the old
+ * one may have taken along. A watchdog abandons answers that do not come.
+ */
+export class Reader implements ScriptRunner {
+  readonly #redis: Redis;
+  readonly #clock: Clock;
+  readonly #log: ConnectionLog;
+  readonly #commandTimeoutMs: number;
+  #state: 'new' | 'open' | 'closed' = 'new';
+  readonly #closed = new AbortController();
+
+  constructor(options: RedisOptions, clock: Clock, log: ConnectionLog, connectionName: string) {
+    this.#clock = clock;
+    this.#log = log;
+    this.#commandTimeoutMs = options.commandTimeoutMs;
+    this.#redis = new Redis(disposable(clientOptions(options, connectionName)));
+    this.#redis.on('error', (error: unknown) => log.failed('reader', error));
+    this.#redis.on('end', () => this.close());
+  }
+
+  get isOpen(): boolean {
+    return this.#state === 'open';
+  }
+
+  /** Connects. @throws RedisUnavailableError when that fails or takes longer than the command timeout */
+  async open(): Promise<void> {
+    await this.#guard('connect', this.#commandTimeoutMs, this.#redis.connect());
+    this.#state = 'open';
+    this.#log.works('reader');
+  }
+
+  /**
+   * Sends all calls at once; answers are Buffers (numbers stay numbers), and a RedisReplyError in the place of a call that failed.
+   * A blocking call holds up those behind it, which then run the moment it is served.
+   * @param blockMs how long the blocking call among them may block
+   * @throws RedisUnavailableError when the connection failed or did not answer in time; it is closed then
+   */
+  run(calls: readonly RedisCall[], blockMs = 0): Promise<readonly unknown[]> {
+    if (this.#state !== 'open') return Promise.reject(new RedisUnavailableError('the reader is closed'));
+    return this.#guard(calls[0]?.[0] ?? 'run', blockMs + this.#commandTimeoutMs, runPipeline(this.#redis, calls, 'buffers'));
+  }
+
+  /** Replies are Buffers. @throws RedisUnavailableError, RedisReplyError */
+  async runScript(script: LuaScript, keys: readonly string[], args: readonly RedisArgument[]): Promise<unknown> {
+    const [reply] = await runScripts((calls) => this.run(calls), [{ script, keys, args }]);
+    if (reply instanceof RedisReplyError) throw reply;
+    return reply;
+  }
+
+  /** Ends the connection at once, whatever it waits for; a call under way fails with RedisUnavailableError. */
+  close(): void {
+    if (this.#state === 'closed') return;
+    this.#state = 'closed';
+    this.#redis.disconnect();
+    this.#closed.abort();
+  }
+
+  /** Never waits longer than the deadline for the client library: its promise is abandoned then, and the connection with it. */
+  async #guard<T>(what: string, timeoutMs: number, answer: Promise<T>): Promise<T> {
+    const { signal } = this.#closed;
+    const answered = new AbortController();
+    const settled = answer.then(
+      (value) => ({ value }),
+      (error: unknown) => ({ error }),
+    );
+    const tooLate = this.#expire(timeoutMs, answered.signal);
+    const outcome = await Promise.race([settled, tooLate]);
+    answered.abort();
+    if (outcome !== undefined && 'value' in outcome) return outcome.value;
+    const failure =
+      outcome === undefined
+        ? new RedisUnavailableError(signal.aborted ? `${what}: the reader was closed` : `${what}: no answer within ${timeoutMs} ms`)
+        : toRedisError(outcome.error, what);
+    if (!signal.aborted) this.#log.failed('reader', failure);
+    this.close();
+    throw failure;
+  }
+
+  /** Resolves when the time is over or the reader is closed. */
+  async #expire(timeoutMs: number, answered: AbortSignal): Promise<undefined> {
+    const signal = AbortSignal.any([answered, this.#closed.signal]);
+    await this.#clock.sleep(timeoutMs, signal);
+    await this.#clock.sleep(lateAnswerMs, signal);
+    return undefined;
+  }
+}

@@ -1,0 +1,52 @@
+import { Redis, type RedisOptions as ClientOptions } from 'ioredis';
+import type { RedisArgument, RedisCall } from './redis-commands.js';
+import { RedisUnavailableError, toRedisError } from './redis-errors.js';
+
+/** Between two attempts to connect: short enough that a Redis that is back is used within half a second, with jitter for the fleet. */
+const maxRetryDelayMs = 500;
+
+/** Options of a connection that comes back by itself for as long as the process lives. */
+export function reconnecting(options: ClientOptions): ClientOptions {
+  return { ...options, retryStrategy: retryDelayMs, sentinelRetryStrategy: retryDelayMs, reconnectOnError: isFromReplica };
+}
+
+/** Options of a connection that ends with its first fault. */
+export function disposable(options: ClientOptions): ClientOptions {
+  return { ...options, retryStrategy: () => null, sentinelRetryStrategy: () => null };
+}
+
+function retryDelayMs(attempt: number): number {
+  const ceilingMs = Math.min(maxRetryDelayMs, 25 * 2 ** Math.min(attempt, 10));
+  return ceilingMs / 2 + (Math.random() * ceilingMs) / 2;
+}
+
+/** A master that was demoted while we were connected: ask again who the master is. The command itself is not sent again. */
+function isFromReplica(error: Error): boolean {
+  return error.message.includes('READONLY');
+}
+
+/**
+ * One round trip for all calls. An element is the reply or a RedisReplyError.
+ * @throws RedisUnavailableError as soon as one of the calls has no answer
+ */
+export async function runPipeline(redis: Redis, calls: readonly RedisCall[], encoding: 'text' | 'buffers'): Promise<readonly unknown[]> {
+  const pipeline = redis.pipeline();
+  for (const [command, ...args] of calls) {
+    if (encoding === 'text') pipeline.call(command, ...args.map(toArgument));
+    else pipeline.callBuffer(command, ...args.map(toArgument));
+  }
+  const results = await pipeline.exec();
+  if (results === null) throw new RedisUnavailableError('the pipeline was discarded');
+  return results.map(([error, reply], index) => {
+    if (error === null) return reply;
+    const failure = toRedisError(error, calls[index]?.[0] ?? 'pipeline');
+    if (failure instanceof RedisUnavailableError) throw failure;
+    return failure;
+  });
+}
+
+/** The client library takes Buffers for bytes and would print any other Uint8Array as numbers. */
+export function toArgument(argument: RedisArgument): string | number | Buffer {
+  if (!(argument instanceof Uint8Array) || Buffer.isBuffer(argument)) return argument;
+  return Buffer.from(argument.buffer, argument.byteOffset, argument.byteLength);
+}

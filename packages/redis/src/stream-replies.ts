@@ -1,0 +1,39 @@
+/** An item of a stream as Redis replied it: name, value, name, value … */
+export interface StreamItem {
+  readonly id: string;
+  readonly fields: readonly Buffer[];
+}
+
+/** An item of a consumer group's pending list; one that has left the stream meanwhile has no fields. */
+export interface PendingItem {
+  readonly id: string;
+  readonly fields: readonly Buffer[] | undefined;
+}
+
+/** Stream name → items, from a reply of XREADGROUP with Buffers; empty when nothing came before the read stopped blocking. */
+export function decodeReadGroupReply(reply: unknown): ReadonlyMap<string, readonly PendingItem[]> {
+  const streams = new Map<string, readonly PendingItem[]>();
+  if (!Array.isArray(reply)) return streams;
+  for (const [stream, items] of reply as readonly [Buffer, RawItem[]][]) streams.set(stream.toString(), items.map(toPendingItem));
+  return streams;
+}
+
+/** Items from a reply of XRANGE or XREVRANGE with Buffers, in the reply's order. */
+export function decodeRangeReply(reply: unknown): readonly StreamItem[] {
+  if (!Array.isArray(reply)) return [];
+  return (reply as RawItem[]).map(([id, fields]) => ({ id: id.toString('latin1'), fields: fields ?? [] }));
+}
+
+/** A flat reply of names and values (XINFO, HGETALL, a script's own) as a map; values stay what they are. */
+export function decodePairs(reply: unknown): ReadonlyMap<string, unknown> {
+  const pairs = new Map<string, unknown>();
+  if (!Array.isArray(reply)) return pairs;
+  for (let index = 0; index + 1 < reply.length; index += 2) pairs.set(String(reply[index]), reply[index + 1]);
+  return pairs;
+}
+
+type RawItem = readonly [id: Buffer, fields: readonly Buffer[] | null];
+
+function toPendingItem([id, fields]: RawItem): PendingItem {
+  return { id: id.toString('latin1'), fields: fields ?? undefined };
+}

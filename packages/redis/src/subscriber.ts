@@ -1,0 +1,124 @@
+import { type Clock, every, type Timer } from '@event-gateway/runtime';
+import { Redis } from 'ioredis';
+import type { ConnectionLog } from './connection-log.js';
+import { reconnecting } from './redis-client.js';
+import { clientOptions, type RedisOptions } from './redis-options.js';
+
+type OnMessage = (bytes: Buffer) => void;
+
+const pingEveryMs = 2000;
+
+/** Listens to pub/sub channels. */
+export interface Subscriber {
+  /** Connected, and Redis has confirmed every subscription on this connection. */
+  readonly isUp: boolean;
+  /** May be called before or after the start. */
+  subscribe(channel: string, onMessage: (text: string) => void): void;
+  /** The same for those who want the bytes. */
+  subscribeBytes(channel: string, onMessage: (bytes: Buffer) => void): void;
+  /** Called after every loss of the connection, once all subscriptions are confirmed on the new one: what was published meanwhile is lost. */
+  onReconnected(fn: () => void): void;
+  /** Resolves when all subscriptions are confirmed for the first time. */
+  whenSubscribed(): Promise<void>;
+}
+
+/** The pub/sub connection: it reconnects by itself, for ever, and subscribes again. */
+export class SubscriberConnection implements Subscriber {
+  readonly #redis: Redis;
+  readonly #clock: Clock;
+  readonly #log: ConnectionLog;
+  readonly #listeners = new Map<string, OnMessage[]>();
+  readonly #onReconnected: (() => void)[] = [];
+  readonly #firstConfirmation: Promise<void>;
+  #confirmFirst: () => void = () => undefined;
+  #wasConfirmed = false;
+  #isConfirmed = false;
+  #watchdog: Timer | undefined;
+
+  constructor(options: RedisOptions, clock: Clock, log: ConnectionLog) {
+    this.#clock = clock;
+    this.#log = log;
+    this.#firstConfirmation = new Promise((resolve) => {
+      this.#confirmFirst = resolve;
+    });
+    this.#redis = new Redis({ ...reconnecting(clientOptions(options, 'gateway.subscriber')), commandTimeout: options.commandTimeoutMs });
+    this.#redis.on('error', (error: unknown) => log.failed('subscriber', error));
+    this.#redis.on('close', () => {
+      this.#isConfirmed = false;
+    });
+    this.#redis.on('ready', () => void this.#confirm());
+    this.#redis.on('messageBuffer', (channel: Buffer, message: Buffer) => this.#dispatch(channel.toString(), message));
+  }
+
+  get isUp(): boolean {
+    return this.#isConfirmed;
+  }
+
+  start(): void {
+    if (this.#watchdog !== undefined) return;
+    void this.#redis.connect().catch(() => undefined);
+    this.#watchdog = every(this.#clock, pingEveryMs, () => void this.#ping());
+  }
+
+  stop(): void {
+    this.#watchdog?.cancel();
+    this.#redis.disconnect();
+  }
+
+  subscribe(channel: string, onMessage: (text: string) => void): void {
+    this.subscribeBytes(channel, (bytes) => onMessage(bytes.toString()));
+  }
+
+  subscribeBytes(channel: string, onMessage: OnMessage): void {
+    const listeners = this.#listeners.get(channel);
+    if (listeners !== undefined) {
+      listeners.push(onMessage);
+      return;
+    }
+    this.#listeners.set(channel, [onMessage]);
+    if (this.#isConfirmed) void this.#confirm();
+  }
+
+  onReconnected(fn: () => void): void {
+    this.#onReconnected.push(fn);
+  }
+
+  whenSubscribed(): Promise<void> {
+    return this.#firstConfirmation;
+  }
+
+  async #confirm(): Promise<void> {
+    const isNewConnection = !this.#isConfirmed;
+    try {
+      if (this.#listeners.size > 0) await this.#redis.subscribe(...this.#listeners.keys());
+    } catch (error) {
+      this.#replace(error);
+      return;
+    }
+    this.#isConfirmed = this.#redis.status === 'ready';
+    if (!this.#isConfirmed || !isNewConnection) return;
+    this.#log.works('subscriber');
+    if (this.#wasConfirmed) for (const fn of this.#onReconnected) fn();
+    this.#wasConfirmed = true;
+    this.#confirmFirst();
+  }
+
+  async #ping(): Promise<void> {
+    if (this.#redis.status !== 'ready') return;
+    try {
+      await this.#redis.ping();
+    } catch (error) {
+      this.#replace(error);
+    }
+  }
+
+  #replace(error: unknown): void {
+    this.#isConfirmed = false;
+    this.#log.failed('subscriber', error);
+    if (this.#redis.status === 'ready') this.#redis.disconnect(true);
+  }
+
+  #dispatch(channel: string, message: Buffer): void {
+    for (const onMessage of this.#listeners.get(channel) ?? []) onMessage(message);
+  }
+}
