@@ -1,5 +1,5 @@
-import { isUtf8 } from 'node:buffer';
-import { decodeEnvelope, type Envelope, type MalformedReason, type UserId } from '@event-gateway/protocol';
+import type { Envelope, MalformedReason, UserId } from '@event-gateway/protocol';
+import { decodeEnvelopeBytes } from '../tail/decode-envelope.js';
 
 /** An entry whose addressing can be read. */
 export interface Addressed {
@@ -43,11 +43,6 @@ export function decodeEntry(fields: readonly Buffer[], maxBytes: number): Addres
   const decoded = decodeEnvelopeBytes(envelope, true);
   if (typeof decoded === 'string') return decoded;
   return { recipients: decoded.recipients ?? [], envelope, decoded };
-}
-
-/** The envelope itself, once somebody here is to be given it. */
-export function decodeEnvelopeBytes(envelope: Buffer, needsRecipients: boolean): Envelope | MalformedReason {
-  return isUtf8(envelope) ? decodeEnvelope(envelope, needsRecipients) : 'invalid_utf8';
 }
 
 /** Names are a handful of bytes: a loop beats the call into native code that `equals` is. */

@@ -1,6 +1,6 @@
 import type { UserId } from '@event-gateway/protocol';
 import type { Connection } from './connection.js';
-import type { Matchable, RecipientIndex } from './scan-recipients.js';
+import type { Matchable, RecipientIndex } from './match-recipients.js';
 import { UserFilter } from './user-filter.js';
 
 /** A user who has at least one connection here. */

@@ -44,6 +44,7 @@ export class RecentEvents {
   #lowerBound: StreamId = STREAM_START;
   #lastId: StreamId = STREAM_START;
   #lastPosition = 0;
+  #restarts = 0;
 
   constructor(clock: Clock, limits: RecentEventsLimits) {
     this.#clock = clock;
@@ -69,6 +70,11 @@ export class RecentEvents {
     return this.#lastPosition;
   }
 
+  /** How often what was kept has been forgotten: a replay that spans a restart has a hole. */
+  get restarts(): number {
+    return this.#restarts;
+  }
+
   /** The oldest position still kept, or the one that comes next. */
   get firstPosition(): number {
     return this.#lastPosition + 1 - (this.#events.length - this.#head);
@@ -91,6 +97,7 @@ export class RecentEvents {
 
   /** Everything kept is forgotten: there is a hole, or a new start, right before what follows `id`. */
   restartAt(id: StreamId): void {
+    this.#restarts++;
     this.#events = [];
     this.#head = 0;
     this.#bytes = 0;

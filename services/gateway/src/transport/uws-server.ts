@@ -210,13 +210,7 @@ class UwsSocket implements Socket {
  */
 function listenExclusively(app: TemplatedApp, host: string, port: number, done: (listening: us_listen_socket | false) => void): void {
   const exclusive = 1;
-  (app.listen as (host: string, port: number, options: number, done: (listening: us_listen_socket | false) => void) => void).call(
-    app,
-    host,
-    port,
-    exclusive,
-    done,
-  );
+  Reflect.apply(app.listen, app, [host, port, exclusive, done]);
 }
 
 function touch(ws: WebSocket<UserData>): void {

@@ -1,0 +1,192 @@
+import { compareStreamIds, type HelloFrame, isStreamId, type StreamId, type SyncRequiredReason, type UserId } from '@event-gateway/protocol';
+import { EventFrames } from '../frames/build-frame.js';
+import { enrich } from '../frames/enrich.js';
+import type { LoadableCards } from '../frames/frame-cards.js';
+import type { Connection } from '../hub/connection.js';
+import { decodeEnvelopeBytes } from '../tail/decode-envelope.js';
+import type { OlderEvent, RecentEvents } from '../tail/recent-events.js';
+import type { ResumeMetrics, ResumeOutcome } from './resume-metrics.js';
+import type { TailScan } from './tail-scan.js';
+
+/** Up to where the walk has written events to every socket. */
+export interface HandledPort {
+  readonly handled: { readonly id: StreamId | null; readonly position: number };
+}
+
+/** What the stream itself can say about a cursor that the tail cannot serve. */
+export interface StreamHistory {
+  /** No cursor below this one is resumed: Redis has lost writes since. */
+  readonly barrier: StreamId | null;
+  /** The stream's last id; undefined when Redis does not answer. */
+  lastId(): Promise<StreamId | undefined>;
+  /** The user's events after the cursor up to the tail, if it can be proven that the stream still has all of them. */
+  walk(cursor: StreamId, userId: UserId, until: () => StreamId): Promise<{ readonly events: readonly OlderEvent[]; readonly upTo: StreamId } | undefined>;
+}
+
+/** Sends the presence of a user's peers to one of their connections. */
+export interface SnapshotPort {
+  sendSnapshot(connection: Connection): void;
+}
+
+export interface ResumeOptions {
+  readonly replicaId: string;
+  readonly heartbeatMs: number;
+  /** The stream is not read: there is no cursor, and nothing to resume from. */
+  readonly isPubsub: boolean;
+}
+
+/** Where a connection's durable frames begin. */
+interface Start {
+  readonly hello: { readonly resumed: boolean; readonly cursor: StreamId | null };
+  readonly position: number;
+  /** Events of the stream from before the tail. */
+  readonly older: readonly OlderEvent[];
+  /** The client has been served up to here by a faster replica. */
+  readonly suppressUpTo: StreamId | undefined;
+  readonly outcome: ResumeOutcome | undefined;
+}
+
+/** How many events are built between two looks at the socket. */
+const chunkEvents = 64;
+
+/**
+ * A connection's first moments: `hello`, what it missed, then live, without a seam.
+ *
+ * Events enter the tail when they are read. The replay covers everything up to the tail's last position, entries included whose
+ * batch still waits for its cards; the connection goes live in the same synchronous step in which the replay has reached that
+ * position, and the walk writes to it only what lies above. A connection without a cursor starts at what this replica has
+ * handled, in the same way.
+ */
+export class Resume {
+  readonly #tail: RecentEvents;
+  readonly #scan: TailScan;
+  readonly #walk: HandledPort;
+  readonly #history: StreamHistory;
+  readonly #cards: LoadableCards;
+  readonly #presence: SnapshotPort;
+  readonly #metrics: ResumeMetrics;
+  readonly #options: ResumeOptions;
+
+  constructor(
+    tail: RecentEvents,
+    scan: TailScan,
+    walk: HandledPort,
+    history: StreamHistory,
+    cards: LoadableCards,
+    presence: SnapshotPort,
+    metrics: ResumeMetrics,
+    options: ResumeOptions,
+  ) {
+    this.#tail = tail;
+    this.#scan = scan;
+    this.#walk = walk;
+    this.#history = history;
+    this.#cards = cards;
+    this.#presence = presence;
+    this.#metrics = metrics;
+    this.#options = options;
+  }
+
+  /** Greets a connection and brings it up to date. `cursor` is what the client sent, whatever that is. */
+  async begin(connection: Connection, cursor: string | undefined): Promise<void> {
+    if (this.#options.isPubsub) {
+      connection.greet(this.#hello(connection, { resumed: false, cursor: null }));
+      connection.goLive(-1);
+      return;
+    }
+    const start = this.#startFromTail(cursor) ?? (await this.#startFromStream(cursor as StreamId, connection.userId));
+    if (!connection.isOpen) return;
+    if (start.outcome !== undefined) this.#metrics.resumed(start.outcome);
+    connection.greet(this.#hello(connection, start.hello));
+    if (start.outcome === 'unknown') connection.requireSync('cursor_unknown', this.#walk.handled.id);
+    await this.#replay(connection, start);
+    if (start.hello.resumed && connection.isOpen) this.#presence.sendSnapshot(connection);
+  }
+
+  /** Everything that can be decided at once; undefined when the stream has to be asked. */
+  #startFromTail(cursor: string | undefined): Start | undefined {
+    if (cursor === undefined) return this.#fresh(undefined);
+    if (!isStreamId(cursor)) return this.#fresh('unknown');
+    if (this.#isFromLostEpoch(cursor)) return this.#fresh('unknown');
+    return this.#tail.covers(cursor) ? this.#resumed(cursor, 'tail') : undefined;
+  }
+
+  async #startFromStream(cursor: StreamId, userId: UserId): Promise<Start> {
+    if (compareStreamIds(cursor, this.#tail.lastId) > 0) {
+      const lastId = await this.#history.lastId();
+      if (this.#isFromLostEpoch(cursor)) return this.#fresh('unknown');
+      if (this.#tail.covers(cursor)) return this.#resumed(cursor, 'tail');
+      if (lastId === undefined || compareStreamIds(cursor, lastId) > 0) return this.#fresh('unknown');
+      return { ...this.#resumed(cursor, 'ahead'), position: this.#tail.lastPosition, suppressUpTo: cursor };
+    }
+    const restarts = this.#tail.restarts;
+    const walked = await this.#history.walk(cursor, userId, () => this.#tail.lowerBound);
+    if (walked === undefined || restarts !== this.#tail.restarts || !this.#tail.covers(walked.upTo)) return this.#fresh('unknown');
+    return { ...this.#resumed(cursor, 'stream'), position: this.#tail.positionOf(walked.upTo), older: walked.events };
+  }
+
+  /** Redis has lost writes since: what this cursor stands for may no longer be what the stream holds. */
+  #isFromLostEpoch(cursor: StreamId): boolean {
+    const { barrier } = this.#history;
+    return barrier !== null && compareStreamIds(cursor, barrier) < 0;
+  }
+
+  #fresh(outcome: 'unknown' | undefined): Start {
+    const { id, position } = this.#walk.handled;
+    return { hello: { resumed: false, cursor: id }, position, older: [], suppressUpTo: undefined, outcome };
+  }
+
+  #resumed(cursor: StreamId, outcome: ResumeOutcome): Start {
+    return { hello: { resumed: true, cursor }, position: this.#tail.positionOf(cursor), older: [], suppressUpTo: undefined, outcome };
+  }
+
+  #hello(connection: Connection, { resumed, cursor }: Start['hello']): HelloFrame {
+    const { replicaId, heartbeatMs } = this.#options;
+    return { type: 'hello', connection_id: connection.id, replica_id: replicaId, user_id: connection.userId, heartbeat_ms: heartbeatMs, resumed, cursor };
+  }
+
+  async #replay(connection: Connection, start: Start): Promise<void> {
+    const { restarts } = this.#tail;
+    await this.#write(connection, start.older);
+    let { position } = start;
+    while (connection.isOpen && position !== this.#tail.lastPosition) {
+      const found = this.#scan.find(connection.userId, position);
+      const { events, position: reached } = found instanceof Promise ? await found : found;
+      if (restarts !== this.#tail.restarts) return this.#missed(connection, 'gap');
+      if (position + 1 < this.#tail.firstPosition) return this.#missed(connection, 'slow_consumer');
+      await this.#write(connection, events);
+      position = reached;
+    }
+    if (restarts !== this.#tail.restarts) this.#missed(connection, 'gap');
+    else connection.goLive(position, start.suppressUpTo);
+  }
+
+  /** The tail let go of what this socket still needed. */
+  #missed(connection: Connection, reason: SyncRequiredReason): void {
+    const { id, position } = this.#walk.handled;
+    connection.requireSync(reason, id);
+    connection.goLive(position);
+  }
+
+  /** Writes events as fast as the socket takes them. Without an await when cards are hot and there is room. */
+  #write(connection: Connection, events: readonly OlderEvent[]): Promise<void> | undefined {
+    if (events.length === 0) return undefined;
+    return this.#writeChunks(connection, events);
+  }
+
+  async #writeChunks(connection: Connection, events: readonly OlderEvent[]): Promise<void> {
+    for (let at = 0; at < events.length && connection.isOpen; at += chunkEvents) {
+      const chunk = events.slice(at, at + chunkEvents).flatMap(({ id, envelope }) => {
+        const decoded = decodeEnvelopeBytes(envelope, false);
+        // Malformed: counted and buried when it was read.
+        return typeof decoded === 'string' ? [] : [{ id, envelope: decoded, viewers: [connection.userId] }];
+      });
+      const warming = enrich(chunk, this.#cards);
+      if (warming !== undefined) await warming;
+      for (const { id, envelope } of chunk) {
+        const frame = new EventFrames(envelope, id, this.#cards).for(connection.userId);
+        while (connection.writeReplayed(frame, envelope.type) === 'full') await connection.drained();
+      }
+    }
+  }
+}

@@ -1,0 +1,147 @@
+import type { Envelope, MalformedReason, StreamId, SyncRequiredReason } from '@event-gateway/protocol';
+import type { Clock } from '@event-gateway/runtime';
+import { enrich } from '../frames/enrich.js';
+import type { LoadableCards } from '../frames/frame-cards.js';
+import type { Hub, LocalUser } from '../hub/hub.js';
+import { RecipientMatcher } from '../hub/match-recipients.js';
+import { decodeEnvelopeBytes } from '../tail/decode-envelope.js';
+import type { RecentEvents } from '../tail/recent-events.js';
+import { decodeEntry } from './decode-entry.js';
+import type { BatchHandler, Gap, StreamEntry } from './event-source.js';
+import type { FanoutMetrics } from './fanout-metrics.js';
+import { Delivery, writeFrames } from './write-frames.js';
+
+/** Events that say that a card has changed: nothing older may be shown with their batch. */
+export interface MatchedInvalidation {
+  invalidate(envelopes: Iterable<Envelope>): void;
+}
+
+export interface DeadLetters {
+  /** Copies a malformed entry aside, once for the whole fleet; never rejects. */
+  bury(id: string, reason: MalformedReason, fields: readonly Buffer[]): Promise<void>;
+}
+
+/** Up to where events have been written to every socket. */
+export interface Handled {
+  /** Null in pub/sub mode. */
+  readonly id: StreamId | null;
+  readonly position: number;
+}
+
+/**
+ * Walk 1: one batch of the bus → sockets.
+ *
+ * One batch at a time, in stream order, with one await, so that order on every socket is stream order by construction and a
+ * cursor is the id of the last frame. What may happen during that await: a connection closes (its writes are skipped), or one
+ * opens (its replay covers what was read before, live takes only what is read after: see catchup/resume.ts).
+ */
+export class Fanout implements BatchHandler {
+  readonly #hub: Hub;
+  readonly #tail: RecentEvents;
+  readonly #cards: LoadableCards;
+  readonly #invalidation: MatchedInvalidation;
+  readonly #deadLetters: DeadLetters;
+  readonly #metrics: FanoutMetrics;
+  readonly #clock: Clock;
+  readonly #maxEntryBytes: number;
+  readonly #matcher: RecipientMatcher<LocalUser>;
+  #handled: Handled = { id: null, position: 0 };
+  #letters: Promise<void>[] = [];
+
+  constructor(
+    hub: Hub,
+    tail: RecentEvents,
+    cards: LoadableCards,
+    invalidation: MatchedInvalidation,
+    deadLetters: DeadLetters,
+    metrics: FanoutMetrics,
+    clock: Clock,
+    options: { readonly maxEntryBytes: number },
+  ) {
+    this.#hub = hub;
+    this.#tail = tail;
+    this.#cards = cards;
+    this.#invalidation = invalidation;
+    this.#deadLetters = deadLetters;
+    this.#metrics = metrics;
+    this.#clock = clock;
+    this.#maxEntryBytes = options.maxEntryBytes;
+    this.#matcher = new RecipientMatcher(hub);
+  }
+
+  get handled(): Handled {
+    return this.#handled;
+  }
+
+  /** The reader begins after `id`: nothing before it was handled by this process. */
+  startAt(id: StreamId): void {
+    this.#tail.restartAt(id);
+    this.#handled = { id, position: this.#tail.lastPosition };
+  }
+
+  async handle(batch: readonly StreamEntry[]): Promise<void> {
+    const deliveries = this.#match(batch);
+    if (deliveries.length > 0) {
+      this.#invalidation.invalidate(deliveries.map((delivery) => delivery.envelope));
+      const warming = enrich(deliveries, this.#cards);
+      if (warming !== undefined) await warming;
+      await this.#write(deliveries);
+    }
+    const id = batch.at(-1)?.id ?? null;
+    this.#handled = { id, position: this.#tail.lastPosition };
+    if (this.#letters.length > 0) await Promise.all(this.#letters.splice(0));
+  }
+
+  /** There is a hole before what follows: everybody is told, before the first frame from behind it. */
+  gap({ reason, cursor }: Gap): void {
+    if (cursor !== null) this.#tail.restartAt(cursor);
+    this.#handled = { id: cursor, position: this.#tail.lastPosition };
+    for (const connection of [...this.#hub.connections()])
+      if (connection.isLive) connection.requireSync(reason satisfies SyncRequiredReason, cursor);
+  }
+
+  skipped(entries: number): void {
+    this.#metrics.read('skipped', entries);
+  }
+
+  /** Steps 2 and 3. An event that concerns nobody here costs its recipients' bytes and a place in the tail. */
+  #match(batch: readonly StreamEntry[]): Delivery[] {
+    const deliveries: Delivery[] = [];
+    let malformed = 0;
+    for (const entry of batch) {
+      const delivery = this.#matchEntry(entry);
+      if (typeof delivery === 'string') {
+        malformed++;
+        this.#reject(entry, delivery);
+      } else if (delivery !== undefined) deliveries.push(delivery);
+    }
+    this.#metrics.read('malformed', malformed);
+    this.#metrics.read('delivered', deliveries.length);
+    this.#metrics.read('no_recipient', batch.length - malformed - deliveries.length);
+    return deliveries;
+  }
+
+  #matchEntry({ id, fields }: StreamEntry): Delivery | MalformedReason | undefined {
+    const entry = decodeEntry(fields, this.#maxEntryBytes);
+    if (typeof entry === 'string') return entry;
+    const users = this.#matcher.match(entry.recipients);
+    if (typeof users === 'string') return users;
+    const position = id === null ? 0 : this.#tail.append(id, entry.recipients, entry.envelope).position;
+    if (users.length === 0) return undefined;
+    const envelope = entry.decoded ?? decodeEnvelopeBytes(entry.envelope, false);
+    return typeof envelope === 'string' ? envelope : new Delivery(id, position, envelope, users);
+  }
+
+  #reject({ id, fields }: StreamEntry, reason: MalformedReason): void {
+    this.#metrics.malformed(reason);
+    if (id === null) return;
+    this.#tail.pass(id);
+    this.#letters.push(this.#deadLetters.bury(id, reason, fields));
+  }
+
+  async #write(deliveries: readonly Delivery[]): Promise<void> {
+    await writeFrames(deliveries, this.#cards, (connections) => this.#metrics.delivered(connections));
+    const nowMs = this.#clock.wallMs();
+    for (const { id } of deliveries) if (id !== null) this.#metrics.written(nowMs - Number.parseInt(id, 10));
+  }
+}

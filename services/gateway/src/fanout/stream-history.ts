@@ -1,0 +1,114 @@
+import { asStreamId, compareStreamIds, STREAM_START, type StreamId, type UserId } from '@event-gateway/protocol';
+import { type Matchable, RecipientMatcher } from '../hub/match-recipients.js';
+import type { OlderEvent } from '../tail/recent-events.js';
+import { decodeEntry } from './decode-entry.js';
+
+/** The stream, read without a group. */
+export interface StreamReader {
+  /** Entries with ids in (after, end], oldest first, at most `count`. @throws RedisUnavailableError */
+  range(after: StreamId, count: number): Promise<readonly { readonly id: string; readonly fields: readonly Buffer[] }[]>;
+  /** @throws RedisUnavailableError */
+  info(): Promise<{ readonly firstId: string | undefined; readonly lastId: string; readonly length: number; readonly entriesAdded: number }>;
+}
+
+export interface StreamHistoryOptions {
+  readonly maxEntryBytes: number;
+}
+
+const pageEntries = 500;
+/** Beyond this a sync is cheaper than the walk, for Redis and for us. */
+const maxPages = 20;
+/** Walks at the same time, for the whole replica: a storm of old cursors must not become a storm on Redis. */
+const maxWalks = 4;
+const maxWaiting = 256;
+
+/** What the stream still holds from before the tail, for the few cursors that are older than it. */
+export class StreamHistory {
+  readonly #reader: StreamReader;
+  readonly #barrier: () => StreamId | null;
+  readonly #maxEntryBytes: number;
+  #walks = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(reader: StreamReader, barrier: () => StreamId | null, options: StreamHistoryOptions) {
+    this.#reader = reader;
+    this.#barrier = barrier;
+    this.#maxEntryBytes = options.maxEntryBytes;
+  }
+
+  get barrier(): StreamId | null {
+    return this.#barrier();
+  }
+
+  /** Undefined when Redis does not answer. */
+  async lastId(): Promise<StreamId | undefined> {
+    const info = await this.#reader.info().catch(() => undefined);
+    return asStreamId(info?.lastId);
+  }
+
+  /**
+   * The user's events after `cursor`, up to where the tail begins. Undefined when it cannot be proven that the stream still has
+   * all of them, when that is more than a walk may cost, when too many walk already, or when Redis does not answer.
+   */
+  async walk(cursor: StreamId, userId: UserId, until: () => StreamId): Promise<{ events: OlderEvent[]; upTo: StreamId } | undefined> {
+    if (!(await this.#enter())) return undefined;
+    try {
+      return (await this.#hasAllAfter(cursor)) ? await this.#collect(cursor, userId, until) : undefined;
+    } catch {
+      return undefined; // Redis is away: what cannot be proven is told
+    } finally {
+      this.#leave();
+    }
+  }
+
+  /** Trimming takes from the head: while the head is not above the cursor, nothing after the cursor is gone. */
+  async #hasAllAfter(cursor: StreamId): Promise<boolean> {
+    const { firstId, length, entriesAdded } = await this.#reader.info();
+    if (firstId !== undefined && compareStreamIds(firstId, cursor) <= 0) return true;
+    return cursor === STREAM_START && length === entriesAdded;
+  }
+
+  async #collect(cursor: StreamId, userId: UserId, until: () => StreamId): Promise<{ events: OlderEvent[]; upTo: StreamId } | undefined> {
+    const events: OlderEvent[] = [];
+    const viewer: Matchable = { matchStamp: 0 };
+    const matcher = new RecipientMatcher({ mayHave: () => true, get: (id) => (id === userId ? viewer : undefined) });
+    let upTo = cursor;
+    for (let page = 0; page < maxPages; page++) {
+      const entries = await this.#reader.range(upTo, pageEntries);
+      for (const { id, fields } of entries) {
+        const entry = decodeEntry(fields, this.#maxEntryBytes);
+        const streamId = asStreamId(id);
+        if (streamId === undefined) continue;
+        upTo = streamId;
+        const found = typeof entry === 'string' ? entry : matcher.match(entry.recipients);
+        if (typeof entry !== 'string' && typeof found !== 'string' && found.length > 0) events.push({ id: streamId, ...entry });
+        if (compareStreamIds(upTo, until()) >= 0) return { events, upTo };
+      }
+      if (entries.length < pageEntries) return { events, upTo: maxId(upTo, until()) };
+      // The head may have been trimmed past this page while it was under way.
+      if (!(await this.#hasAllAfter(upTo))) return undefined;
+    }
+    return undefined;
+  }
+
+  async #enter(): Promise<boolean> {
+    if (this.#walks < maxWalks) {
+      this.#walks++;
+      return true;
+    }
+    if (this.#waiting.length >= maxWaiting) return false;
+    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    return true;
+  }
+
+  /** The place goes to the next in line, if there is one. */
+  #leave(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#walks--;
+    else next();
+  }
+}
+
+function maxId(a: StreamId, b: StreamId): StreamId {
+  return compareStreamIds(a, b) >= 0 ? a : b;
+}

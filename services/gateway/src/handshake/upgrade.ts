@@ -1,0 +1,67 @@
+import type { StreamId, UserId } from '@event-gateway/protocol';
+import { isStreamId } from '@event-gateway/protocol';
+import type { Admission, Place } from './admission.js';
+import type { Authenticator, Identity } from './authenticate.js';
+import { extractToken } from './extract-token.js';
+import type { HandshakeMetrics } from './handshake-metrics.js';
+import { queryParameter } from './query-parameter.js';
+import type { Refusal } from './refusal.js';
+
+/** The parts of an upgrade request that matter, copied. An empty text is an absent header. */
+export interface UpgradeRequest {
+  readonly query: string;
+  readonly authorization: string;
+  readonly subprotocols: string;
+  readonly origin: string;
+}
+
+/** An upgrade that was granted: who it is for, and the place that it holds until its socket is counted. */
+export interface Grant {
+  readonly userId: UserId;
+  /** Unix ms. */
+  readonly expiresAtMs: number;
+  /** What the client sent as its cursor, whatever that is. */
+  readonly cursor: string | undefined;
+  readonly subprotocol: 'bearer' | undefined;
+  readonly place: Place;
+}
+
+/** A socket's first decision, in the order of cost: room and rate, origin, then the token. Everything before the upgrade. */
+export class Upgrade {
+  readonly #admission: Admission;
+  readonly #authenticator: Authenticator;
+  readonly #metrics: HandshakeMetrics;
+
+  constructor(admission: Admission, authenticator: Authenticator, metrics: HandshakeMetrics) {
+    this.#admission = admission;
+    this.#authenticator = authenticator;
+    this.#metrics = metrics;
+  }
+
+  /** Synchronous when there is no room: a storm must not cost a promise each. */
+  decide(request: UpgradeRequest): Refusal | Promise<Refusal | Grant> {
+    const place = this.#admission.reserve(request.origin);
+    if ('status' in place) return this.#refused(place);
+    return this.#authenticate(request, place);
+  }
+
+  async #authenticate(request: UpgradeRequest, place: Place): Promise<Refusal | Grant> {
+    const { token, subprotocol } = extractToken(request);
+    const identity: Identity | Refusal = await this.#authenticator.authenticate(token);
+    if ('status' in identity) {
+      place.release();
+      return this.#refused(identity);
+    }
+    return { ...identity, cursor: queryParameter(request.query, 'cursor'), subprotocol, place };
+  }
+
+  #refused(refusal: Refusal): Refusal {
+    this.#metrics.refused(refusal.code);
+    return refusal;
+  }
+}
+
+/** The client's cursor where it is one. */
+export function cursorOf(grant: Grant): StreamId | undefined {
+  return isStreamId(grant.cursor) ? grant.cursor : undefined;
+}
