@@ -26,7 +26,9 @@ afterEach(async () => {
 
 /** A stand-in for a replica: says its name to every socket, or refuses every upgrade with `status`. */
 async function startBackend(name: string, refuseWith?: number): Promise<number> {
-  const server = createServer((incoming, response) => response.end(`${name} ${incoming.url} ${incoming.headers['x-forwarded-for']}`));
+  const server = createServer((incoming, response) =>
+    response.end(`${name} ${incoming.url} ${String(incoming.headers['x-forwarded-for'])}`),
+  );
   const sockets = new WebSocketServer({ noServer: true });
   server.on('upgrade', (incoming, socket, head) => {
     if (refuseWith !== undefined) {
@@ -65,7 +67,6 @@ test('nginx accepts the rendered template without a word of warning', async () =
     home,
     gatewayPorts: [1111, 2222],
     sandboxUrl: 'http://127.0.0.1:3333',
-    demoControlUrl: 'http://127.0.0.1:4444',
   });
   const said = await nginx.test();
   expect(said).toContain('test is successful');

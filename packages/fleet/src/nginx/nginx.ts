@@ -20,8 +20,6 @@ export interface NginxOptions {
   readonly port?: number;
   /** The sandbox's url; without one everything but /api/v1/ws is 404. */
   readonly sandboxUrl?: string;
-  /** The demo's control endpoint. */
-  readonly demoControlUrl?: string;
   /** Over the template's values, e.g. `{ READ_TIMEOUT: '3s' }`. */
   readonly values?: Readonly<Record<string, string>>;
 }
@@ -127,13 +125,12 @@ export class Nginx {
   }
 
   #render(): void {
-    const { gatewayPorts, sandboxUrl, demoControlUrl, values } = this.#options;
+    const { gatewayPorts, sandboxUrl, values } = this.#options;
     const gateways = gatewayPorts.map((port) => `server 127.0.0.1:${port} max_fails=0;`).join('\n    ');
     const { certPath, keyPath } = this.certificate;
     const own = { LISTEN: `127.0.0.1:${this.port}`, CERTIFICATE: certPath, CERTIFICATE_KEY: keyPath, GATEWAYS: gateways };
     this.#write('nginx.conf', 'nginx.conf.template', { ...defaultValues, ...own, ...values });
     if (sandboxUrl !== undefined) this.#write('locations/sandbox.conf', 'sandbox.conf.template', { SANDBOX: sandboxUrl });
-    if (demoControlUrl !== undefined) this.#write('locations/demo.conf', 'demo.conf.template', { DEMO_CONTROL: demoControlUrl });
   }
 
   #write(path: string, template: string, values: Readonly<Record<string, string>>): void {

@@ -5,6 +5,7 @@ import { FleetHome } from '../processes/fleet-home.js';
 import type { Exit, FleetProcess } from '../processes/fleet-process.js';
 import { waitUntilReady } from '../processes/wait-until-ready.js';
 import { probeRedis } from './probe-redis.js';
+import { type Reply, RespClient } from './resp-client.js';
 
 export interface RedisUser {
   readonly name: string;
@@ -40,6 +41,7 @@ export class RedisServer {
   readonly #options: RedisServerOptions;
   readonly #home: FleetHome;
   #process: FleetProcess | undefined;
+  #client: RespClient | undefined;
 
   constructor(port: number, home: FleetHome, certificate: Certificate | undefined, options: RedisServerOptions) {
     const [user] = options.users ?? [];
@@ -64,6 +66,19 @@ export class RedisServer {
     if (this.isRunning) return;
     this.#process = this.#home.spawn({ name: `redis-${this.port}`, command: 'redis-server', args: this.#args(), env: {} });
     await waitUntilReady(this.#process, () => probeRedis({ port: this.port, tls: this.#options.tls === true }));
+  }
+
+  /** One command on a connection of the server object's own. @throws Redis's error */
+  async call(...args: readonly (string | number | Uint8Array)[]): Promise<Reply> {
+    if (this.#client?.isOpen !== true) {
+      const [user] = this.#options.users ?? [];
+      this.#client = await RespClient.connect({
+        port: this.port,
+        tls: this.#options.tls === true,
+        ...(user === undefined ? {} : { user }),
+      });
+    }
+    return this.#client.call(...args);
   }
 
   /** SIGSTOP: connections stay open, nothing is answered. */
@@ -92,6 +107,7 @@ export class RedisServer {
   }
 
   async stop(): Promise<void> {
+    this.#client?.close();
     await this.#process?.kill();
     if (this.#options.home === undefined) await this.#home.close();
   }
