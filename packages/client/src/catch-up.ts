@@ -1,0 +1,277 @@
+import { Backoff } from './backoff.js';
+import { type ClientFrame, type FrameError, type HelloFrame, seqEntries, type SyncCompleteFrame, waitMs } from './frames.js';
+import type { SyncInFlight } from './inbox.js';
+import type { Ledger } from './ledger.js';
+import { isStreamId } from './stream-id.js';
+import type { Timers } from './timers.js';
+
+export interface CatchUpTiming {
+  /** How long a missing seq may be late (two writers of a messenger overtake each other) before a sync is asked for it. */
+  readonly gapGraceMs: number;
+  /** Everybody in a conversation sees the same gap: their syncs are spread over this time. */
+  readonly gapSpreadMs: number;
+  /** A sync that brings nothing for this long is asked again. */
+  readonly syncPatienceMs: number;
+  /** Messages wait this long for an earlier one, then they are handed out without it. */
+  readonly holdMs: number;
+}
+
+export interface CatchUpPorts {
+  send(frame: ClientFrame): boolean;
+  /** The ledger has moved on: messages that waited may go. */
+  advanced(): void;
+  /** A hole was opened or closed. */
+  changed(): void;
+}
+
+/** One sync, from its first request to the `sync.complete` that ends it. */
+interface Chain {
+  readonly number: number;
+  /** The frozen seqs in requests that fit the gateway's limit of a frame: nearly always one. */
+  readonly requests: [string, number][][];
+  readonly edges: ReadonlyMap<string, number>;
+  next: string | undefined;
+  frames: number;
+  messages: number;
+}
+
+/** 64 KiB is the limit of a frame; the rest is for the other fields. */
+const MAX_CONVERSATIONS_BYTES = 60_000;
+/** `sync.required` follows a refused cursor at once; should it not, the client goes on by itself. */
+const SYNC_REQUIRED_PATIENCE_MS = 5_000;
+/** After so many gaps that a sync could not fill, seqs with holes are this messenger's way, and nothing waits for them any more. */
+const MAX_FRUITLESS_GAPS = 3;
+const MAX_GAP_GRACE_MS = 60_000;
+
+/** Decides when to sync, asks, and goes on asking until the hole is filled, over as many connections as that takes. */
+export class CatchUp implements SyncInFlight {
+  readonly #ledger: Ledger;
+  readonly #timers: Timers;
+  readonly #random: () => number;
+  readonly #timing: CatchUpTiming;
+  readonly #ports: CatchUpPorts;
+  readonly #backoff: Backoff;
+  #isConnected = false;
+  #wasConnected = false;
+  #chain: Chain | undefined;
+  #chainCount = 0;
+  #ref = 0;
+  /** A second hole opened while a sync was under way, which may have been asked too early for it. */
+  #nextHole: { readonly cursor: string | undefined; readonly afterMs: number } | undefined;
+  #isGapSync = false;
+  #fruitlessGaps = 0;
+  #failure: string | undefined;
+
+  constructor(ledger: Ledger, timers: Timers, random: () => number, timing: CatchUpTiming, ports: CatchUpPorts) {
+    this.#ledger = ledger;
+    this.#timers = timers;
+    this.#random = random;
+    this.#timing = timing;
+    this.#ports = ports;
+    this.#backoff = new Backoff({ firstRetryMaxMs: 1_000, backoffBaseMs: 1_000, backoffMaxMs: 30_000 }, random);
+  }
+
+  /** The sync under way on this connection. */
+  get number(): number | undefined {
+    return this.#chain?.number;
+  }
+
+  /** Why the last attempt failed, while the next one is still to come. */
+  get failure(): string | undefined {
+    return this.#failure;
+  }
+
+  get holdMs(): number {
+    return this.#fruitlessGaps < MAX_FRUITLESS_GAPS ? this.#timing.holdMs : 0;
+  }
+
+  brought(isNewMessage: boolean): void {
+    if (this.#chain === undefined) return;
+    this.#chain.frames += 1;
+    if (isNewMessage) this.#chain.messages += 1;
+  }
+
+  /** `sentCursor`: what this connection asked to resume from. `isOwed`: sync although nothing was ever received (a first start). */
+  hello(frame: HelloFrame, sentCursor: string | undefined, isOwed: boolean): void {
+    this.#isConnected = true;
+    const isFirst = !this.#wasConnected && !this.#ledger.hasHistory;
+    this.#wasConnected = true;
+    const before = this.#ledger.cursor;
+    const hasCursor = isStreamId(frame.cursor);
+    if (frame.resumed !== true) {
+      this.#ledger.assign(frame.cursor);
+      if (!isFirst || isOwed) this.#open(before);
+    }
+    if (this.#ledger.hole === undefined) return;
+    // A refused cursor is followed by `sync.required`, which says when; everything else is this client's own affair.
+    this.#schedule(frame.resumed !== true && sentCursor !== undefined && hasCursor ? SYNC_REQUIRED_PATIENCE_MS : 0);
+  }
+
+  required(cursor: unknown, afterMs: number): void {
+    if (this.#chain === undefined) this.#open(this.#ledger.cursor);
+    else this.#nextHole ??= { cursor: this.#ledger.cursor, afterMs };
+    this.#ledger.assign(cursor);
+    if (this.#chain === undefined) this.#schedule(afterMs);
+  }
+
+  /** The application asks: something it holds may be wrong. */
+  request(): void {
+    if (this.#chain !== undefined) return;
+    this.#open(this.#ledger.cursor);
+    this.#schedule(0);
+  }
+
+  /** After every durable frame: a seq that is missing gets a moment, then a sync. */
+  watchGaps(): void {
+    if (!this.#ledger.hasGap || this.#ledger.hole !== undefined || this.#timers.has('gap')) return;
+    this.#timers.set('gap', Math.min(MAX_GAP_GRACE_MS, this.#timing.gapGraceMs * 4 ** this.#fruitlessGaps), () => {
+      if (!this.#ledger.hasGap || this.#ledger.hole !== undefined) return;
+      this.#isGapSync = true;
+      this.#ledger.openGap();
+      this.#ports.changed();
+      this.#schedule(this.#random() * this.#timing.gapSpreadMs);
+    });
+  }
+
+  complete(frame: SyncCompleteFrame): void {
+    this.#ledger.raise(frame.cursor);
+    const chain = this.#chain;
+    if (chain === undefined || (frame.ref !== undefined && frame.ref !== String(this.#ref))) return;
+    const asked = new Set(chain.requests[0]?.map(([id]) => id));
+    this.#ledger.delivered(seqEntries(frame.conversations), (id) => asked.has(id));
+    this.#ports.advanced();
+    if (frame.has_more === true) return this.#more(chain, frame.next);
+    chain.requests.shift();
+    chain.next = undefined;
+    if (chain.requests.length > 0) this.#ask(chain);
+    else this.#finish(chain);
+  }
+
+  /** False when the error is about something else. */
+  failed(error: FrameError): boolean {
+    if (this.#chain === undefined || (error.ref !== undefined && error.ref !== String(this.#ref))) return false;
+    if (error.ref === undefined && !error.code.startsWith('sync_')) return false;
+    this.#retry(error.code, waitMs(error.retry_after_ms, 0));
+    return true;
+  }
+
+  /** What was delivered stays delivered; the rest is asked again on the next connection. */
+  disconnected(): void {
+    this.#isConnected = false;
+    this.#chain = undefined;
+    this.#nextHole = undefined;
+    this.#timers.clear('sync');
+  }
+
+  /** Another user: nothing of what was known holds. */
+  clear(): void {
+    this.disconnected();
+    this.#wasConnected = false;
+    this.#isGapSync = false;
+    this.#fruitlessGaps = 0;
+    this.#failure = undefined;
+    this.#timers.clear('gap');
+  }
+
+  #open(cursor: string | undefined): void {
+    this.#isGapSync = false;
+    if (this.#ledger.hole !== undefined) return;
+    this.#ledger.openHole(cursor);
+    this.#ports.changed();
+  }
+
+  #schedule(delayMs: number): void {
+    if (!this.#isConnected) return;
+    if (delayMs > 0) this.#timers.set('sync', delayMs, () => this.#start());
+    else this.#start();
+  }
+
+  #start(): void {
+    const hole = this.#ledger.hole;
+    if (hole === undefined || !this.#isConnected) return;
+    this.#chainCount += 1;
+    // Asked from now on, it covers every hole so far.
+    this.#nextHole = undefined;
+    this.#chain = {
+      number: this.#chainCount,
+      requests: splitBySize([...hole.lastSeqs], MAX_CONVERSATIONS_BYTES),
+      edges: this.#ledger.edges(),
+      next: undefined,
+      frames: 0,
+      messages: 0,
+    };
+    this.#ask(this.#chain);
+  }
+
+  #ask(chain: Chain): void {
+    const cursor = this.#ledger.hole?.cursor;
+    this.#ref += 1;
+    chain.frames = 0;
+    this.#ports.send({
+      type: 'sync',
+      conversations: Object.fromEntries(chain.requests[0] ?? []),
+      ...(cursor === undefined ? {} : { cursor }),
+      ...(chain.next === undefined ? {} : { next: chain.next }),
+      ref: String(this.#ref),
+    });
+    this.#awaitAnswer(chain, chain.frames);
+  }
+
+  #awaitAnswer(chain: Chain, framesBefore: number): void {
+    this.#timers.set('sync', this.#timing.syncPatienceMs, () => {
+      if (chain.frames > framesBefore) this.#awaitAnswer(chain, chain.frames);
+      else this.#retry('sync_timeout', 0);
+    });
+  }
+
+  #more(chain: Chain, next: unknown): void {
+    // More to come and nothing came: without a pause this would go on for ever at full speed.
+    if (chain.frames === 0) return this.#retry('sync_stuck', 0);
+    if (typeof next !== 'string') return this.#start();
+    // The page is one of the request that began this sync, so it is asked with the same seqs.
+    chain.next = next;
+    this.#ask(chain);
+  }
+
+  #retry(failure: string, retryAfterMs: number): void {
+    this.#chain = undefined;
+    this.#nextHole = undefined;
+    this.#failure = failure;
+    // The same wait was told to everybody, so some of it is random.
+    const jitterMs = retryAfterMs > 0 ? (this.#random() * retryAfterMs) / 2 : this.#backoff.nextMs();
+    this.#schedule(Math.max(1, retryAfterMs + jitterMs));
+    this.#ports.changed();
+  }
+
+  #finish(chain: Chain): void {
+    this.#chain = undefined;
+    this.#failure = undefined;
+    this.#backoff.reset();
+    this.#timers.clear('sync');
+    if (this.#isGapSync) this.#fruitlessGaps = chain.messages > 0 ? 0 : this.#fruitlessGaps + 1;
+    this.#isGapSync = false;
+    const nextHole = this.#nextHole;
+    this.#nextHole = undefined;
+    this.#ledger.closeHole(chain.edges, nextHole);
+    this.#ports.advanced();
+    this.#ports.changed();
+    if (nextHole !== undefined) this.#schedule(nextHole.afterMs);
+  }
+}
+
+/** At least one part, also of nothing: a first sync has no seqs to send. */
+function splitBySize(entries: readonly [string, number][], maxBytes: number): [string, number][][] {
+  const parts: [string, number][][] = [[]];
+  let bytes = 0;
+  for (const entry of entries) {
+    // At most three bytes per UTF-16 unit; escapes of quotes and backslashes are counted by the stringify.
+    const entryBytes = new TextEncoder().encode(JSON.stringify(entry)).length;
+    if (bytes + entryBytes > maxBytes) {
+      parts.push([]);
+      bytes = 0;
+    }
+    parts.at(-1)?.push(entry);
+    bytes += entryBytes;
+  }
+  return parts;
+}

@@ -1,0 +1,320 @@
+import { CatchUp } from './catch-up.js';
+import type { ClientEvents, ClientListener, ConnectionState, ConnectionStatus } from './client-events.js';
+import type { ClientState } from './client-state.js';
+import { systemClock } from './clock.js';
+import { Emitter } from './emitter.js';
+import {
+  type ControlFrame,
+  decodeFrame,
+  type HelloFrame,
+  hasMessage,
+  isPresenceEntry,
+  presenceEntries,
+  type SyncCompleteFrame,
+  seqEntries,
+  type TypingFrame,
+  waitMs,
+} from './frames.js';
+import { Inbox, type InboxEvent } from './inbox.js';
+import { Ledger } from './ledger.js';
+import { Link, type LinkPhase, type LinkTarget } from './link.js';
+import { memoryStorage } from './memory-storage.js';
+import { DEFAULT_TIMING, type GatewayClientOptions } from './options.js';
+import { browserPageSignals } from './page-signals.js';
+import { PresenceStore } from './presence-store.js';
+import { StaleCardWatch } from './stale-cards.js';
+import { StateSaver } from './state-saver.js';
+import { Timers } from './timers.js';
+import { TokenSource } from './token-source.js';
+import { Typing } from './typing.js';
+import { findWebSocket } from './web-socket.js';
+
+const DEFAULT_HEARTBEAT_MS = 20_000;
+
+/**
+ * One user's connection to the gateway: it comes back by itself, resumes where it was, syncs what it missed, and hands out every
+ * event once, messages in order. `connect()` starts it, `close()` leaves nothing behind; it can be started again.
+ */
+export class GatewayClient {
+  readonly #options: GatewayClientOptions;
+  readonly #emitter = new Emitter();
+  readonly #timers: Timers;
+  readonly #presenceExpiryMs: number;
+  readonly #ledger = new Ledger();
+  readonly #inbox: Inbox;
+  readonly #catchUp: CatchUp;
+  readonly #typing: Typing;
+  readonly #presence = new PresenceStore((entry) => this.#emitter.emit('presence', entry));
+  readonly #staleCards: StaleCardWatch;
+  readonly #saver: StateSaver;
+  readonly #tokens: TokenSource;
+  readonly #link: Link;
+  #loaded: Promise<void> | undefined;
+  #userId: string | undefined;
+  #wasOnline = false;
+  #sentCursor: string | undefined;
+  #status: ConnectionStatus = { state: 'idle' };
+
+  /** @throws Error when the platform has no WebSocket and none is given. */
+  constructor(options: GatewayClientOptions) {
+    const clock = options.clock ?? systemClock;
+    const random = options.random ?? Math.random;
+    const timing = { ...DEFAULT_TIMING, ...options.timing };
+    const page = options.page === undefined ? browserPageSignals() : (options.page ?? undefined);
+    const timers = new Timers(clock);
+    this.#options = options;
+    this.#timers = timers;
+    this.#presenceExpiryMs = timing.presenceExpiryMs;
+    this.#staleCards = new StaleCardWatch(clock, (cards) => options.refetch?.(cards));
+    this.#typing = new Typing(clock, timers, timing, (change) => this.#emitter.emit('typing', change));
+    this.#tokens = new TokenSource(options.token, timers, (cause) => this.#failed('token_unavailable', cause));
+    this.#link = new Link(clock, timers, random, timing, findWebSocket(options.webSocket), page, {
+      target: (isTokenStale) => this.#target(isTokenStale),
+      text: (data) => this.#receive(data),
+      down: () => this.#down(),
+      rest: () => void this.#saver.save(),
+      changed: () => this.#refreshStatus(),
+      failed: (code, cause) => this.#failed(code, cause),
+    });
+    this.#catchUp = new CatchUp(this.#ledger, timers, random, timing, {
+      send: (frame) => this.#link.send(frame),
+      advanced: () => this.#inbox.flush(),
+      changed: () => this.#holeChanged(),
+    });
+    this.#inbox = new Inbox(
+      this.#ledger,
+      clock,
+      timers,
+      () => this.#catchUp.holdMs,
+      (event) => this.#handOut(event),
+    );
+    this.#saver = new StateSaver(
+      options.storage ?? memoryStorage(),
+      timers,
+      timing.saveEveryMs,
+      () => this.#state(),
+      (cause) => this.#failed('storage_failed', cause),
+    );
+  }
+
+  get state(): ConnectionState {
+    return this.#status.state;
+  }
+
+  get status(): ConnectionStatus {
+    return this.#status;
+  }
+
+  /** Whose connection this is, since the first `hello`. */
+  get userId(): string | undefined {
+    return this.#userId;
+  }
+
+  /** The last durable event received; undefined before the first, and always with pub/sub. */
+  get cursor(): string | undefined {
+    return this.#ledger.cursor;
+  }
+
+  /** Who is online, as far as this client may know. */
+  get presence(): Pick<PresenceStore, 'of' | 'all'> {
+    return this.#presence;
+  }
+
+  /** Returns the way to stop listening. */
+  on<Type extends keyof ClientEvents>(type: Type, listener: ClientListener<Type>): () => void {
+    return this.#emitter.on(type, listener);
+  }
+
+  /** Idempotent. After a close for good (`replaced`, `administrator`, `signed_out`) it is the user's way back. */
+  connect(): void {
+    this.#timers.open();
+    this.#link.start();
+  }
+
+  /** Idempotent. Resolves when the state is stored; the socket and every timer are gone at once. */
+  async close(): Promise<void> {
+    this.#link.stop('closed');
+    await this.#saver.save();
+  }
+
+  /** Tells the others in this dialog. True when a frame went out: at most one per dialog in two seconds does, and none offline. */
+  typing(conversationId: string): boolean {
+    return (
+      this.#wasWelcomed() && this.#typing.mayTell(conversationId) && this.#link.send({ type: 'typing', conversation_id: conversationId })
+    );
+  }
+
+  /** Who types there now. */
+  typingIn(conversationId: string): readonly TypingFrame[] {
+    return this.#typing.in(conversationId);
+  }
+
+  /** Asks the messenger for everything since the last seqs, as after a loss. The client does so by itself whenever it must. */
+  sync(): void {
+    this.#catchUp.request();
+  }
+
+  async #target(isTokenStale: boolean): Promise<LinkTarget | null> {
+    this.#loaded ??= this.#load();
+    await this.#loaded;
+    const token = await this.#tokens.forConnect(isTokenStale);
+    if (token === null) return null;
+    const { url, tokenIn } = this.#options;
+    const target = new URL(typeof url === 'function' ? url() : url, globalThis.location?.href);
+    target.protocol = target.protocol.replace('http', 'ws');
+    this.#sentCursor = this.#ledger.cursor;
+    if (this.#sentCursor !== undefined) target.searchParams.set('cursor', this.#sentCursor);
+    if (tokenIn === 'query') target.searchParams.set('token', token);
+    return { url: target.href, protocols: tokenIn === 'query' ? [] : ['bearer', token] };
+  }
+
+  async #load(): Promise<void> {
+    const state = await this.#saver.load();
+    this.#ledger.restore(state);
+    this.#userId = state?.user_id;
+  }
+
+  #state(): ClientState {
+    return { ...this.#ledger.snapshot(), ...(this.#userId === undefined ? {} : { user_id: this.#userId }) };
+  }
+
+  #receive(text: unknown): void {
+    const frame = decodeFrame(text);
+    if (frame === undefined) return;
+    if ('control' in frame) this.#control(frame.control);
+    else {
+      this.#inbox.receive(frame.durable, String(text), this.#catchUp);
+      this.#catchUp.watchGaps();
+    }
+    this.#saver.changed();
+  }
+
+  #control(frame: ControlFrame): void {
+    switch (frame.type) {
+      case 'hello':
+        return this.#hello(frame);
+      case 'pong':
+        return this.#ledger.raise(frame.cursor);
+      case 'sync.required':
+        return this.#catchUp.required(frame.cursor, waitMs(frame.after_ms, 0));
+      case 'sync.complete':
+        return this.#syncComplete(frame);
+      case 'reconnect':
+        this.#ledger.raise(frame.cursor);
+        return this.#link.hint(waitMs(frame.after_ms, 0));
+      case 'token.expiring':
+        return void this.#tokens.refresh((token) => this.#link.send({ type: 'auth', token }));
+      case 'typing':
+        this.#staleCards.look(frame);
+        return this.#typing.heard(frame);
+      case 'presence':
+        return isPresenceEntry(frame) ? this.#presence.apply(frame) : undefined;
+      case 'presence.snapshot':
+        return this.#presence.replace(presenceEntries(frame.presence));
+      case 'error':
+        return this.#catchUp.failed(frame.error) ? undefined : this.#emitter.emit('error', frame.error);
+      case 'auth.ok':
+        return undefined;
+    }
+  }
+
+  #hello(frame: HelloFrame): void {
+    if (this.#userId !== undefined && this.#userId !== frame.user_id) this.#forgetUser();
+    this.#userId = frame.user_id;
+    this.#timers.clear('presence');
+    this.#catchUp.hello(frame, this.#sentCursor, this.#options.initialSync !== false);
+    this.#wasOnline = true;
+    this.#link.established(waitMs(frame.heartbeat_ms, DEFAULT_HEARTBEAT_MS));
+    this.#emitter.emit('hello', frame);
+  }
+
+  /** Somebody else has signed in on this client: what the one before has received is nothing of theirs. */
+  #forgetUser(): void {
+    this.#ledger.restore(undefined);
+    this.#inbox.clear();
+    this.#catchUp.clear();
+    this.#presence.clear();
+    this.#typing.clear();
+  }
+
+  #syncComplete(frame: SyncCompleteFrame): void {
+    for (const entry of presenceEntries(frame.presence)) this.#presence.apply(entry);
+    const wasOwed = this.#ledger.hole !== undefined;
+    this.#catchUp.complete(frame);
+    if (wasOwed && this.#ledger.hole === undefined) this.#emitter.emit('synced', new Map(seqEntries(frame.conversations)));
+  }
+
+  #handOut({ frame, origin }: InboxEvent): void {
+    this.#staleCards.look(frame);
+    if (frame.type.startsWith('message.') && !hasMessage(frame)) return this.#emitter.emit('event', frame, origin);
+    if (frame.type === 'message.new') {
+      if (frame.conversation_id !== undefined && frame.message?.sender_id !== undefined) {
+        this.#typing.stopped(frame.conversation_id, frame.message.sender_id);
+      }
+      this.#emitter.emit('message', frame, origin);
+    }
+    if (DEFINED_TYPES.has(frame.type)) this.#emitter.emit(frame.type, frame, origin);
+    this.#emitter.emit('event', frame, origin);
+  }
+
+  #down(): void {
+    this.#catchUp.disconnected();
+    this.#tokens.disconnected();
+    if (!this.#timers.has('presence')) this.#timers.set('presence', this.#presenceExpiryMs, () => this.#presence.forget());
+  }
+
+  #holeChanged(): void {
+    void this.#saver.save();
+    this.#refreshStatus();
+  }
+
+  #wasWelcomed(): boolean {
+    return this.#link.status.phase === 'open';
+  }
+
+  #failed(code: string, cause: unknown): void {
+    this.#emitter.emit('error', { code, message: cause instanceof Error ? cause.message : String(cause), cause });
+  }
+
+  #refreshStatus(): void {
+    const { phase, reason, closeCode, retryInMs } = this.#link.status;
+    const state = this.#stateOf(phase);
+    const why = state === 'syncing' ? this.#catchUp.failure : reason;
+    const status: ConnectionStatus = {
+      state,
+      ...(why === undefined ? {} : { reason: why }),
+      ...(closeCode === undefined ? {} : { closeCode }),
+      ...(retryInMs === undefined ? {} : { retryInMs }),
+    };
+    if (phase === 'closed') this.#closed();
+    if (JSON.stringify(status) === JSON.stringify(this.#status)) return;
+    this.#status = status;
+    this.#emitter.emit('status', status);
+  }
+
+  #closed(): void {
+    this.#timers.close();
+    this.#typing.clear();
+  }
+
+  #stateOf(phase: LinkPhase): ConnectionState {
+    if (phase === 'open') return this.#ledger.hole === undefined ? 'online' : 'syncing';
+    if (phase === 'paused') return 'offline';
+    if (phase === 'idle' || phase === 'closed') return phase;
+    return this.#wasOnline ? 'reconnecting' : 'connecting';
+  }
+}
+
+/** What `on` takes by name; everything else comes as `event`, so that a messenger's type can't pass for one of this client's. */
+const DEFINED_TYPES: ReadonlySet<string> = new Set([
+  'message.new',
+  'message.edited',
+  'message.deleted',
+  'receipt.delivered',
+  'receipt.read',
+  'reaction.added',
+  'reaction.removed',
+  'conversation.created',
+  'conversation.updated',
+  'member.changed',
+]);

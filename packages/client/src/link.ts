@@ -1,0 +1,262 @@
+import { Backoff, type BackoffOptions } from './backoff.js';
+import type { Clock } from './clock.js';
+import { closeRule } from './close-codes.js';
+import type { ClientFrame } from './frames.js';
+import { Heartbeat, type HeartbeatTiming } from './heartbeat.js';
+import type { PageSignal, PageSignals } from './page-signals.js';
+import type { Timers } from './timers.js';
+import type { WebSocketConstructor, WebSocketLike } from './web-socket.js';
+
+export interface LinkTiming extends BackoffOptions, HeartbeatTiming {
+  /** From the token to `hello`: what takes longer is given up and tried again. */
+  readonly connectTimeoutMs: number;
+  /** A connection that has lasted this long gives its credit back: the next retry is a first one. */
+  readonly stableAfterMs: number;
+  /** A page that nobody has seen for this long does not reconnect until it is seen. */
+  readonly hiddenPauseMs: number;
+}
+
+export interface LinkTarget {
+  readonly url: string;
+  readonly protocols: string[];
+}
+
+export interface LinkPorts {
+  /** Where to, with a token. `isTokenStale`: the last one was refused. null: nobody is signed in, stop. */
+  target(isTokenStale: boolean): Promise<LinkTarget | null>;
+  text(data: unknown): void;
+  /** The socket is gone; nothing more comes from it. */
+  down(): void;
+  rest(): void;
+  changed(): void;
+  failed(code: string, cause: unknown): void;
+}
+
+/**
+ * idle → connecting → open → waiting → connecting …
+ * waiting → paused (no network, nobody looks, frozen) → connecting; any → closed, and only `start` leads out of that.
+ */
+export type LinkPhase = 'idle' | 'connecting' | 'open' | 'waiting' | 'paused' | 'closed';
+
+export interface LinkStatus {
+  readonly phase: LinkPhase;
+  /** Why it is not open; the last reason stays while the next attempt runs. */
+  readonly reason?: string | undefined;
+  readonly closeCode?: number | undefined;
+  readonly retryInMs?: number | undefined;
+}
+
+/** A pause ends by itself after this long: `navigator.onLine` is wrong on some machines. */
+const MAX_PAUSE_MS = 60_000;
+/** Whoever comes back online is rarely alone: an office, a train. Whoever looks at the page is. */
+const ONLINE_SPREAD_MS = 1_000;
+
+const VAIN_ATTEMPTS_PER_TOKEN = 3;
+
+/** One connection that is kept up: attempts, back-off, liveness, pauses. Knows sockets and nothing of what goes through them. */
+export class Link {
+  readonly #clock: Clock;
+  readonly #timers: Timers;
+  readonly #random: () => number;
+  readonly #timing: LinkTiming;
+  readonly #webSocket: WebSocketConstructor;
+  readonly #page: PageSignals | undefined;
+  readonly #ports: LinkPorts;
+  readonly #backoff: Backoff;
+  readonly #heartbeat: Heartbeat;
+  #status: LinkStatus = { phase: 'idle' };
+  #socket: WebSocketLike | undefined;
+  /** Which attempt it is: what an older one brings is ignored. */
+  #attempt = 0;
+  #attemptedAtMs = 0;
+  #hintMs: number | undefined;
+  #isTokenStale = false;
+  /** Attempts since the last `hello`. */
+  #vainAttempts = 0;
+  #hiddenSinceMs: number | undefined;
+  #stopListening: (() => void) | undefined;
+
+  constructor(
+    clock: Clock,
+    timers: Timers,
+    random: () => number,
+    timing: LinkTiming,
+    webSocket: WebSocketConstructor,
+    page: PageSignals | undefined,
+    ports: LinkPorts,
+  ) {
+    this.#clock = clock;
+    this.#timers = timers;
+    this.#random = random;
+    this.#timing = timing;
+    this.#webSocket = webSocket;
+    this.#page = page;
+    this.#ports = ports;
+    this.#backoff = new Backoff(timing, random);
+    this.#heartbeat = new Heartbeat(
+      clock,
+      timers,
+      timing,
+      () => this.send({ type: 'ping' }),
+      () => this.#lost('heartbeat', undefined),
+    );
+  }
+
+  get status(): LinkStatus {
+    return this.#status;
+  }
+
+  start(): void {
+    if (this.#status.phase !== 'idle' && this.#status.phase !== 'closed') return;
+    this.#backoff.reset();
+    this.#hiddenSinceMs = this.#page?.isHidden() === true ? this.#clock.nowMs() : undefined;
+    this.#stopListening = this.#page?.listen((signal) => this.#heard(signal));
+    this.#connect();
+  }
+
+  stop(reason: string, closeCode?: number): void {
+    if (this.#status.phase === 'closed') return;
+    this.#stopListening?.();
+    this.#release();
+    this.#set({ phase: 'closed', reason, closeCode });
+  }
+
+  /** False when there is nothing to send it on. */
+  send(frame: ClientFrame): boolean {
+    if (this.#socket?.readyState !== 1) return false;
+    this.#socket.send(JSON.stringify(frame));
+    return true;
+  }
+
+  /** `hello` has come: the connection is one. */
+  established(heartbeatMs: number): void {
+    this.#timers.clear('connect');
+    this.#isTokenStale = false;
+    this.#vainAttempts = 0;
+    this.#heartbeat.start(heartbeatMs);
+    this.#timers.set('stable', this.#timing.stableAfterMs, () => this.#backoff.reset());
+    this.#set({ phase: 'open' });
+  }
+
+  /** The gateway is about to close and says when to come back. */
+  hint(afterMs: number): void {
+    this.#hintMs = afterMs;
+  }
+
+  #connect(): void {
+    this.#attempt += 1;
+    this.#attemptedAtMs = this.#clock.nowMs();
+    this.#hintMs = undefined;
+    this.#timers.clear('retry');
+    this.#timers.set('connect', this.#timing.connectTimeoutMs, () => this.#lost('connect_timeout', undefined));
+    this.#set({ ...this.#status, phase: 'connecting', retryInMs: undefined });
+    void this.#open(this.#attempt);
+  }
+
+  async #open(attempt: number): Promise<void> {
+    let reason = 'token_unavailable';
+    try {
+      // A browser is not told that an upgrade was refused with 401: now and then the token is taken for the cause.
+      const isTokenStale = this.#isTokenStale || this.#vainAttempts % VAIN_ATTEMPTS_PER_TOKEN === VAIN_ATTEMPTS_PER_TOKEN - 1;
+      this.#vainAttempts += 1;
+      const target = await this.#ports.target(isTokenStale);
+      if (attempt !== this.#attempt || this.#status.phase !== 'connecting') return;
+      if (target === null) return this.stop('signed_out');
+      reason = 'connect_failed';
+      this.#attach(new this.#webSocket(target.url, target.protocols));
+    } catch (error) {
+      if (attempt !== this.#attempt || this.#status.phase !== 'connecting') return;
+      this.#ports.failed(reason, error);
+      this.#lost(reason, undefined);
+    }
+  }
+
+  #attach(socket: WebSocketLike): void {
+    this.#socket = socket;
+    socket.onmessage = (event: { readonly data: unknown }) => {
+      if (this.#socket !== socket) return;
+      this.#heartbeat.heard();
+      this.#ports.text(event.data);
+    };
+    socket.onclose = (event: { readonly code: number }) => {
+      if (this.#socket === socket) this.#closed(event.code);
+    };
+    // `close` follows and says all there is; without a listener, `ws` would end the process.
+    socket.onerror = () => {};
+  }
+
+  #closed(code: number): void {
+    const rule = closeRule(code);
+    this.#isTokenStale = rule.after === 'new_token';
+    if (rule.reconnect) return this.#lost(rule.reason, code);
+    this.#release();
+    this.#stopListening?.();
+    this.#set({ phase: 'closed', reason: rule.reason, closeCode: code });
+  }
+
+  #lost(reason: string, closeCode: number | undefined): void {
+    this.#release();
+    const retryInMs = this.#backoff.nextMs(this.#hintMs);
+    this.#hintMs = undefined;
+    this.#timers.set('retry', retryInMs, () => this.#retry());
+    this.#set({ phase: 'waiting', reason, closeCode, retryInMs });
+  }
+
+  #retry(): void {
+    const reason = this.#pauseReason();
+    if (reason === undefined) this.#connect();
+    else this.#pause(reason);
+  }
+
+  #pauseReason(): string | undefined {
+    if (this.#page?.isOffline() === true) return 'no_network';
+    const hiddenMs = this.#hiddenSinceMs === undefined ? 0 : this.#clock.nowMs() - this.#hiddenSinceMs;
+    return hiddenMs > this.#timing.hiddenPauseMs ? 'hidden' : undefined;
+  }
+
+  #pause(reason: string): void {
+    this.#release();
+    this.#set({ phase: 'paused', reason });
+    if (reason === 'no_network') this.#timers.set('retry', MAX_PAUSE_MS, () => this.#connect());
+  }
+
+  #release(): void {
+    const socket = this.#socket;
+    this.#attempt += 1;
+    this.#socket = undefined;
+    this.#heartbeat.stop();
+    for (const name of ['connect', 'stable', 'retry']) this.#timers.clear(name);
+    socket?.close(1000);
+    if (socket !== undefined) this.#ports.down();
+  }
+
+  #heard(signal: PageSignal): void {
+    if (this.#page?.isHidden() === true) this.#hiddenSinceMs ??= this.#clock.nowMs();
+    else this.#hiddenSinceMs = undefined;
+    if (signal === 'rest' || signal === 'freeze') this.#ports.rest();
+    if (signal === 'freeze') this.#pause('frozen');
+    if (signal === 'offline') this.#offline();
+    if (signal === 'wake' || signal === 'online') this.#wake(signal === 'online' ? this.#random() * ONLINE_SPREAD_MS : 0);
+  }
+
+  #offline(): void {
+    // An open socket may survive a change of network: it is asked. What waits, waits for the network.
+    if (this.#status.phase === 'open') this.#heartbeat.probe();
+    else if (this.#status.phase !== 'closed') this.#pause('no_network');
+  }
+
+  #wake(delayMs: number): void {
+    const { phase } = this.#status;
+    if (phase === 'open') return this.#heartbeat.probe();
+    if (phase !== 'waiting' && phase !== 'paused') return;
+    // Somebody who flips between tabs is no reason for an attempt a second.
+    const sinceAttemptMs = this.#clock.nowMs() - this.#attemptedAtMs;
+    const pauseMs = phase === 'waiting' && sinceAttemptMs < ONLINE_SPREAD_MS ? ONLINE_SPREAD_MS - sinceAttemptMs : 0;
+    this.#timers.set('retry', delayMs + pauseMs, () => this.#retry());
+  }
+
+  #set(status: LinkStatus): void {
+    this.#status = status;
+    this.#ports.changed();
+  }
+}
