@@ -22,6 +22,8 @@ export class Reader implements ScriptRunner {
   readonly #log: ConnectionLog;
   readonly #commandTimeoutMs: number;
   #state: 'new' | 'open' | 'closed' = 'new';
+  /** By its owner, which is no fault. */
+  #wasClosed = false;
   readonly #closed = new AbortController();
 
   constructor(options: RedisOptions, clock: Clock, log: ConnectionLog, connectionName: string) {
@@ -30,7 +32,7 @@ export class Reader implements ScriptRunner {
     this.#commandTimeoutMs = options.commandTimeoutMs;
     this.#redis = new Redis(disposable(clientOptions(options, connectionName)));
     this.#redis.on('error', (error: unknown) => log.failed('reader', error));
-    this.#redis.on('end', () => this.close());
+    this.#redis.on('end', () => this.#end('the connection was lost'));
   }
 
   get isOpen(): boolean {
@@ -64,10 +66,15 @@ export class Reader implements ScriptRunner {
 
   /** Ends the connection at once, whatever it waits for; a call under way fails with RedisUnavailableError. */
   close(): void {
+    this.#wasClosed ||= this.#state !== 'closed';
+    this.#end('the reader was closed');
+  }
+
+  #end(reason: string): void {
     if (this.#state === 'closed') return;
     this.#state = 'closed';
     this.#redis.disconnect();
-    this.#closed.abort();
+    this.#closed.abort(reason);
   }
 
   /** Never waits longer than the deadline for the client library: its promise is abandoned then, and the connection with it. */
@@ -82,11 +89,9 @@ export class Reader implements ScriptRunner {
     const outcome = await Promise.race([settled, tooLate]);
     answered.abort();
     if (outcome !== undefined && 'value' in outcome) return outcome.value;
-    const failure =
-      outcome === undefined
-        ? new RedisUnavailableError(signal.aborted ? `${what}: the reader was closed` : `${what}: no answer within ${timeoutMs} ms`)
-        : toRedisError(outcome.error, what);
-    if (!signal.aborted) this.#log.failed('reader', failure);
+    const reason = signal.aborted ? String(signal.reason) : `no answer within ${timeoutMs} ms`;
+    const failure = outcome === undefined ? new RedisUnavailableError(`${what}: ${reason}`) : toRedisError(outcome.error, what);
+    if (!this.#wasClosed) this.#log.failed('reader', failure);
     this.close();
     throw failure;
   }

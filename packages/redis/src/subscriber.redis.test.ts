@@ -1,0 +1,80 @@
+import { silentLogger, systemClock } from '@event-gateway/runtime';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { eventually, TestRedis } from '../test/redis-server.js';
+import { RedisConnections } from './redis-connections.js';
+
+let redis: TestRedis;
+let connections: RedisConnections;
+let messages: string[];
+let reconnects: number;
+
+beforeEach(async () => {
+  redis = await TestRedis.start();
+  connections = new RedisConnections({ url: redis.url, commandTimeoutMs: 200 }, systemClock, silentLogger);
+  messages = [];
+  reconnects = 0;
+  connections.subscriber.subscribe('a', (text) => messages.push(`a:${text}`));
+  connections.subscriber.subscribe('b', (text) => messages.push(`b:${text}`));
+  connections.subscriber.onReconnected(() => reconnects++);
+  connections.start();
+  await connections.subscriber.whenSubscribed();
+  await eventually(() => connections.command.isUp);
+});
+
+afterEach(async () => {
+  connections.stop();
+  await redis.stop();
+});
+
+const publish = (channel: string, text: string) => connections.command.call('PUBLISH', channel, text);
+
+describe('the subscriber', () => {
+  test('has confirmed every subscription when it says so', async () => {
+    expect(await publish('a', '1')).toBe(1);
+    expect(await publish('b', 'ж')).toBe(1);
+    await eventually(() => messages.length === 2);
+    expect(messages).toEqual(['a:1', 'b:ж']);
+    expect(reconnects).toBe(0);
+    expect(connections.isUp('subscriber')).toBe(true);
+  });
+
+  test('takes a subscription after the start, and several listeners of one channel', async () => {
+    connections.subscriber.subscribe('late', (text) => messages.push(`late:${text}`));
+    connections.subscriber.subscribeBytes('late', (bytes) => messages.push(`bytes:${bytes.length}`));
+    await eventually(async () => (await publish('late', 'x')) === 1);
+    await eventually(() => messages.length >= 2);
+    expect(messages).toEqual(['late:x', 'bytes:1']);
+    expect(reconnects).toBe(0);
+  });
+
+  test('says that it reconnected once every subscription is confirmed on the new connection, once for one loss', async () => {
+    let receiversThen: Promise<unknown> | undefined;
+    connections.subscriber.onReconnected(() => {
+      receiversThen = publish('b', 'after');
+    });
+    await connections.command.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await eventually(() => reconnects === 1);
+    expect(await receiversThen).toBe(1);
+    await eventually(() => messages.includes('b:after'));
+    expect(reconnects).toBe(1);
+  });
+
+  test('notices a Redis that has fallen silent, and reconnects when it is back', async () => {
+    redis.pause();
+    await eventually(() => !connections.isUp('subscriber'));
+    redis.resume();
+    await eventually(() => reconnects === 1);
+    await eventually(() => connections.command.isUp);
+    await publish('a', 'again');
+    await eventually(() => messages.includes('a:again'));
+  });
+
+  test('subscribes again after a restart of Redis', async () => {
+    await redis.kill();
+    await redis.run();
+    await eventually(() => reconnects === 1);
+    await eventually(() => connections.command.isUp);
+    await publish('a', 'again');
+    await eventually(() => messages.includes('a:again'));
+  });
+});
