@@ -47,12 +47,18 @@ export class FakeClock implements Clock {
     await settle();
     for (let next = this.#next(untilMs); next !== undefined; next = this.#next(untilMs)) {
       this.#pending.delete(next);
-      this.#nowMs = next.atMs;
+      this.#nowMs = Math.max(this.#nowMs, next.atMs);
       next.fn();
       await settle();
     }
     this.#nowMs = untilMs;
     await settle();
+  }
+
+  /** The process sleeps for `ms`: time passes at once, and what fell due meanwhile fires late. */
+  async jump(ms: number): Promise<void> {
+    this.#nowMs += ms;
+    await this.advance(0);
   }
 
   #next(untilMs: number): Pending | undefined {

@@ -5,9 +5,10 @@ import type { LoadableCards } from '../frames/frame-cards.js';
 import type { Hub, LocalUser } from '../hub/hub.js';
 import { RecipientMatcher } from '../hub/match-recipients.js';
 import { decodeEnvelopeBytes } from '../tail/decode-envelope.js';
-import type { RecentEvents } from '../tail/recent-events.js';
+import { previousStreamId } from '../tail/previous-stream-id.js';
+import type { OlderEvent, RecentEvents } from '../tail/recent-events.js';
 import { decodeEntry } from './decode-entry.js';
-import type { BatchHandler, Gap, StreamEntry } from './event-source.js';
+import type { BatchHandler, Gap, StreamEntry, TailWarmer } from './event-source.js';
 import type { FanoutMetrics } from './fanout-metrics.js';
 import { Delivery, writeFrames } from './write-frames.js';
 
@@ -35,7 +36,7 @@ export interface Handled {
  * cursor is the id of the last frame. What may happen during that await: a connection closes (its writes are skipped), or one
  * opens (its replay covers what was read before, live takes only what is read after: see catchup/resume.ts).
  */
-export class Fanout implements BatchHandler {
+export class Fanout implements BatchHandler, TailWarmer {
   readonly #hub: Hub;
   readonly #tail: RecentEvents;
   readonly #cards: LoadableCards;
@@ -77,6 +78,23 @@ export class Fanout implements BatchHandler {
   startAt(id: StreamId): void {
     this.#tail.restartAt(id);
     this.#handled = { id, position: this.#tail.lastPosition };
+  }
+
+  /** Older entries, read only to be resumed from: they are neither counted nor delivered. */
+  prepend(newestFirst: readonly StreamEntry[]): boolean {
+    const ids: StreamId[] = [];
+    const events: OlderEvent[] = [];
+    for (const { id, fields } of newestFirst) {
+      const entry = decodeEntry(fields, this.#maxEntryBytes);
+      if (id === null) continue;
+      ids.push(id);
+      if (typeof entry !== 'string') events.push({ id, recipients: entry.recipients, envelope: entry.envelope });
+    }
+    const firstLeftOut = events[this.#tail.prepend(events)];
+    const oldest = ids.at(-1);
+    if (firstLeftOut !== undefined) this.#tail.setLowerBound(firstLeftOut.id);
+    else if (oldest !== undefined) this.#tail.setLowerBound(previousStreamId(oldest));
+    return firstLeftOut === undefined;
   }
 
   async handle(batch: readonly StreamEntry[]): Promise<void> {

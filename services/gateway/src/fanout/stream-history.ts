@@ -8,7 +8,12 @@ export interface StreamReader {
   /** Entries with ids in (after, end], oldest first, at most `count`. @throws RedisUnavailableError */
   range(after: StreamId, count: number): Promise<readonly { readonly id: string; readonly fields: readonly Buffer[] }[]>;
   /** @throws RedisUnavailableError */
-  info(): Promise<{ readonly firstId: string | undefined; readonly lastId: string; readonly length: number; readonly entriesAdded: number }>;
+  info(): Promise<{
+    readonly firstId: string | undefined;
+    readonly lastId: string;
+    readonly length: number;
+    readonly entriesAdded: number;
+  }>;
 }
 
 export interface StreamHistoryOptions {
@@ -53,7 +58,7 @@ export class StreamHistory {
   async walk(cursor: StreamId, userId: UserId, until: () => StreamId): Promise<{ events: OlderEvent[]; upTo: StreamId } | undefined> {
     if (!(await this.#enter())) return undefined;
     try {
-      return (await this.#hasAllAfter(cursor)) ? await this.#collect(cursor, userId, until) : undefined;
+      return await this.#collect(cursor, userId, until);
     } catch {
       return undefined; // Redis is away: what cannot be proven is told
     } finally {
@@ -75,6 +80,8 @@ export class StreamHistory {
     let upTo = cursor;
     for (let page = 0; page < maxPages; page++) {
       const entries = await this.#reader.range(upTo, pageEntries);
+      // Asked after the page was read: had the head been trimmed past its beginning by then, it would show now.
+      if (!(await this.#hasAllAfter(upTo))) return undefined;
       for (const { id, fields } of entries) {
         const entry = decodeEntry(fields, this.#maxEntryBytes);
         const streamId = asStreamId(id);
@@ -85,8 +92,6 @@ export class StreamHistory {
         if (compareStreamIds(upTo, until()) >= 0) return { events, upTo };
       }
       if (entries.length < pageEntries) return { events, upTo: maxId(upTo, until()) };
-      // The head may have been trimmed past this page while it was under way.
-      if (!(await this.#hasAllAfter(upTo))) return undefined;
     }
     return undefined;
   }
