@@ -1,4 +1,11 @@
-import { compareStreamIds, type HelloFrame, isStreamId, type StreamId, type SyncRequiredReason, type UserId } from '@event-gateway/protocol';
+import {
+  compareStreamIds,
+  type HelloFrame,
+  isStreamId,
+  type StreamId,
+  type SyncRequiredReason,
+  type UserId,
+} from '@event-gateway/protocol';
 import { EventFrames } from '../frames/build-frame.js';
 import { enrich } from '../frames/enrich.js';
 import type { LoadableCards } from '../frames/frame-cards.js';
@@ -20,7 +27,11 @@ export interface StreamHistory {
   /** The stream's last id; undefined when Redis does not answer. */
   lastId(): Promise<StreamId | undefined>;
   /** The user's events after the cursor up to the tail, if it can be proven that the stream still has all of them. */
-  walk(cursor: StreamId, userId: UserId, until: () => StreamId): Promise<{ readonly events: readonly OlderEvent[]; readonly upTo: StreamId } | undefined>;
+  walk(
+    cursor: StreamId,
+    userId: UserId,
+    until: () => StreamId,
+  ): Promise<{ readonly events: readonly OlderEvent[]; readonly upTo: StreamId } | undefined>;
 }
 
 /** Sends the presence of a user's peers to one of their connections. */
@@ -142,7 +153,15 @@ export class Resume {
 
   #hello(connection: Connection, { resumed, cursor }: Start['hello']): HelloFrame {
     const { replicaId, heartbeatMs } = this.#options;
-    return { type: 'hello', connection_id: connection.id, replica_id: replicaId, user_id: connection.userId, heartbeat_ms: heartbeatMs, resumed, cursor };
+    return {
+      type: 'hello',
+      connection_id: connection.id,
+      replica_id: replicaId,
+      user_id: connection.userId,
+      heartbeat_ms: heartbeatMs,
+      resumed,
+      cursor,
+    };
   }
 
   async #replay(connection: Connection, start: Start): Promise<void> {
