@@ -1,3 +1,4 @@
+import { eventually } from './eventually.js';
 import { freePort } from './network/free-port.js';
 import { Nginx } from './nginx/nginx.js';
 import { FleetHome } from './processes/fleet-home.js';
@@ -113,6 +114,18 @@ export class Fleet {
     return String(await this.redis.call('XADD', 'messenger.events', '*', ...fields));
   }
 
+  /** Resolves when every group on the stream has read up to `id` and acknowledged everything. */
+  async untilHandled(id: string, stream = 'messenger.events'): Promise<void> {
+    await eventually(
+      async () => {
+        const groups = (await this.redis.call('XINFO', 'GROUPS', stream)) ?? [];
+        const late = (Array.isArray(groups) ? groups : []).map(String).filter((group) => !hasHandled(group, id));
+        if (late.length > 0) throw new Error(`not up to ${id} yet: ${late.join('; ')}`);
+      },
+      { timeoutMs: 15_000 },
+    );
+  }
+
   /** Ends everything, kill -9 for whoever does not listen, and removes every file. */
   async stop(): Promise<void> {
     for (const client of this.#clients) client.terminate();
@@ -120,6 +133,15 @@ export class Fleet {
     await this.redis.stop();
     await this.home.close();
   }
+}
+
+/** @param group one row of XINFO GROUPS, its names and values joined by commas */
+function hasHandled(group: string, id: string): boolean {
+  const value = (name: string): string => new RegExp(`(?:^|,)${name},([^,]*)`).exec(group)?.[1] ?? '';
+  const [ms = 0, seq = 0] = value('last-delivered-id').split('-').map(Number);
+  const [wantedMs = 0, wantedSeq = 0] = id.split('-').map(Number);
+  const hasRead = ms > wantedMs || (ms === wantedMs && seq >= wantedSeq);
+  return hasRead && value('pending') === '0';
 }
 
 /** @throws with the last log lines of whatever did not come up; nothing is left behind then */

@@ -5,8 +5,9 @@ import { createServer } from 'node:net';
 const lowestPort = 10_240;
 const highestPort = 32_000;
 
-/** A TCP port on which nobody listens on the loopback interface right now. */
-export async function freePort(): Promise<number> {
+/** A TCP port on which nobody listens on the loopback interface right now: `preferred` if that is one. */
+export async function freePort(preferred?: number): Promise<number> {
+  if (preferred !== undefined && (await isFree(preferred))) return preferred;
   for (;;) {
     const port = lowestPort + Math.floor(Math.random() * (highestPort - lowestPort));
     if (await isFree(port)) return port;

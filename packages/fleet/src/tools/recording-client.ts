@@ -118,6 +118,13 @@ export class RecordingClient {
     );
   }
 
+  /** A ping and its pong: whatever the gateway had written before is here now. */
+  async flush(): Promise<void> {
+    const pongs = this.ofType('pong').length;
+    this.send({ type: 'ping' });
+    await eventually(() => this.ofType('pong').length > pongs, { what: 'a pong' });
+  }
+
   send(frame: unknown): void {
     this.#socket.send(JSON.stringify(frame));
   }

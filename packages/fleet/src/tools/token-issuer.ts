@@ -1,4 +1,4 @@
-import { createHmac, createSign, generateKeyPairSync, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { createHmac, createSign, generateKeyPairSync, type JsonWebKey, type KeyObject, randomUUID } from 'node:crypto';
 
 interface SigningKey {
   readonly kid: string;
@@ -28,7 +28,7 @@ export class TokenIssuer {
   /** A new key signs from now on; the old ones stay in the JWKS until `forgetOldKeys`. */
   rotate(): void {
     const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-    this.#keys.unshift({ kid: `key-${this.#keys.length + 1}-${Date.now().toString(36)}`, privateKey, publicKey });
+    this.#keys.unshift({ kid: randomUUID(), privateKey, publicKey });
   }
 
   forgetOldKeys(): void {
