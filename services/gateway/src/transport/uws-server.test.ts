@@ -1,0 +1,220 @@
+import { connect } from 'node:net';
+import { request } from 'node:http';
+import type { UserId } from '@event-gateway/protocol';
+import { afterEach, expect, test, vi } from 'vitest';
+import { WebSocket } from 'ws';
+import { hello, testContext } from '../../test/connections.js';
+import { Connection } from '../hub/connection.js';
+import type { Socket } from './socket.js';
+import { type Acceptance, type HttpRefusal, type UpgradeRequest, UwsServer, type UwsServerHandlers } from './uws-server.js';
+
+const servers: UwsServer[] = [];
+const clients: WebSocket[] = [];
+let nextPort = 21_300 + (process.pid % 2000);
+
+afterEach(() => {
+  for (const client of clients.splice(0)) client.terminate();
+  for (const server of servers.splice(0)) server.stop();
+});
+
+interface Played {
+  readonly url: string;
+  readonly port: number;
+  readonly requests: UpgradeRequest[];
+  readonly messages: { text: string; isBinary: boolean }[];
+  readonly connections: Connection[];
+  readonly sockets: Socket[];
+  released: number;
+}
+
+async function serve(decide?: (acceptance: Acceptance) => HttpRefusal | Promise<HttpRefusal | Acceptance>): Promise<Played> {
+  const port = nextPort++;
+  const context = testContext(100_000);
+  const played: Played = {
+    url: `ws://127.0.0.1:${port}/api/v1/ws`,
+    port,
+    requests: [],
+    messages: [],
+    connections: [],
+    sockets: [],
+    released: 0,
+  };
+  const acceptance: Acceptance = {
+    subprotocol: undefined,
+    open: (socket) => {
+      const connection = new Connection('c', 'u' as UserId, undefined, socket, context);
+      played.connections.push(connection);
+      played.sockets.push(socket);
+      connection.greet(hello());
+      connection.goLive(0);
+      return connection;
+    },
+    release: () => played.released++,
+  };
+  const handlers: UwsServerHandlers = {
+    decide: (upgrade) => {
+      played.requests.push(upgrade);
+      return decide === undefined ? Promise.resolve(acceptance) : decide(acceptance);
+    },
+    message: (_, bytes, isBinary) => played.messages.push({ text: bytes.toString(), isBinary }),
+  };
+  const server = new UwsServer(handlers, {
+    host: '127.0.0.1',
+    port,
+    path: '/api/v1/ws',
+    maxPayloadBytes: 10_000,
+    maxBackpressureBytes: 1_000_000,
+    idleTimeoutS: 60,
+  });
+  await server.start();
+  servers.push(server);
+  return played;
+}
+
+function open(
+  url: string,
+  protocols: string[] = [],
+  headers: Record<string, string> = {},
+): { client: WebSocket; frames: string[]; closed: Promise<number> } {
+  const client = new WebSocket(url, protocols, { headers, perMessageDeflate: false });
+  clients.push(client);
+  const frames: string[] = [];
+  client.on('message', (data) => frames.push(String(data)));
+  client.on('error', () => undefined);
+  return { client, frames, closed: new Promise((resolve) => client.on('close', resolve)) };
+}
+
+function get(
+  port: number,
+  path: string,
+  method = 'GET',
+): Promise<{ status: number | undefined; body: string; retryAfter: string | undefined }> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: '127.0.0.1', port, path, method, agent: false }, (response) => {
+      let body = '';
+      response.on('data', (chunk) => {
+        body += String(chunk);
+      });
+      response.on('end', () => resolve({ status: response.statusCode, body, retryAfter: response.headers['retry-after'] }));
+    });
+    sent.on('error', reject).end();
+  });
+}
+
+test('what the upgrade request said is handed over, and the connection gets its frames', async () => {
+  const played = await serve((acceptance) => Promise.resolve({ ...acceptance, subprotocol: 'bearer' }));
+  const { client, frames } = open(`${played.url}?token=a%20b&cursor=1-0`, ['bearer', 'x.y.z'], {
+    authorization: 'Bearer q',
+    origin: 'https://a.test',
+  });
+  await vi.waitFor(() => expect(frames).toHaveLength(1));
+  expect(played.requests).toEqual([
+    { query: 'token=a%20b&cursor=1-0', authorization: 'Bearer q', subprotocols: 'bearer,x.y.z', origin: 'https://a.test' },
+  ]);
+  expect(client.protocol).toBe('bearer');
+  client.send('{"type":"ping"}');
+  client.send(Buffer.from([1, 2]), { binary: true });
+  await vi.waitFor(() => expect(played.messages).toHaveLength(2));
+  expect(played.messages.map(({ isBinary }) => isBinary)).toEqual([false, true]);
+});
+
+test('a refusal is an HTTP answer with its JSON body and Retry-After', async () => {
+  for (const isLate of [false, true]) {
+    const refusal: HttpRefusal = { status: 503, code: 'draining', message: 'm', retryAfterS: 3 };
+    const played = await serve(() => (isLate ? Promise.resolve(refusal) : refusal));
+    const { client } = open(played.url);
+    const answer = await new Promise<{ status: number | undefined; retryAfter: string | undefined; body: string }>((resolve) =>
+      client.on('unexpected-response', (_, response) => {
+        let body = '';
+        response.on('data', (chunk) => {
+          body += String(chunk);
+        });
+        response.on('end', () => resolve({ status: response.statusCode, retryAfter: response.headers['retry-after'], body }));
+      }),
+    );
+    expect(answer).toEqual({ status: 503, retryAfter: '3', body: '{"error":{"code":"draining","message":"m"}}' });
+  }
+});
+
+test('other paths are 404, the path without an upgrade is 426', async () => {
+  const { port } = await serve();
+  expect(await get(port, '/metrics')).toMatchObject({ status: 404, body: expect.stringContaining('not_found') as string });
+  expect((await get(port, '/internal/presence?users=a')).status).toBe(404);
+  expect((await get(port, '/api/v1/ws')).status).toBe(426);
+  expect((await get(port, '/api/v1/ws', 'POST')).status).toBe(405);
+});
+
+test('the place of a client that went away while its token was looked at is given back', async () => {
+  let decideNow: () => void = () => undefined;
+  const played = await serve(
+    (acceptance) =>
+      new Promise((resolve) => {
+        decideNow = () => resolve(acceptance);
+      }),
+  );
+  const socket = connect(played.port, '127.0.0.1', () =>
+    socket.write(
+      'GET /api/v1/ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
+    ),
+  );
+  await vi.waitFor(() => expect(played.requests).toHaveLength(1));
+  socket.resetAndDestroy();
+  await new Promise((resolve) => socket.on('close', resolve));
+  await vi.waitFor(() => {
+    decideNow();
+    expect(played.released).toBe(1);
+  });
+  expect(played.connections).toHaveLength(0);
+});
+
+test('the connection hears that its client has gone, and nothing is thrown at a closed socket', async () => {
+  const played = await serve();
+  const { client, frames } = open(played.url);
+  await vi.waitFor(() => expect(frames).toHaveLength(1));
+  client.terminate();
+  await vi.waitFor(() => expect(played.connections[0]?.isOpen).toBe(false));
+  const [socket] = played.sockets;
+  expect(socket?.send('x')).toBe('dropped');
+  expect(socket?.bufferedBytes()).toBe(0);
+  socket?.ping();
+  socket?.cork(() => undefined);
+  socket?.end(1000, '');
+});
+
+test('a close code of ours reaches the client', async () => {
+  const played = await serve();
+  const { frames, closed } = open(played.url);
+  await vi.waitFor(() => expect(frames).toHaveLength(1));
+  played.connections[0]?.close('replaced');
+  expect(await closed).toBe(4409);
+});
+
+test('a client that does not read is buffered, then drained when it reads again', async () => {
+  const played = await serve();
+  const { client, frames } = open(played.url);
+  await vi.waitFor(() => expect(frames).toHaveLength(1));
+  client.pause();
+  const [socket] = played.sockets;
+  let verdict = 'sent';
+  for (let i = 0; i < 2000 && verdict !== 'dropped'; i++) verdict = socket?.send('x'.repeat(100_000)) ?? 'dropped';
+  expect(verdict).toBe('dropped');
+  expect(socket?.bufferedBytes()).toBeGreaterThan(0);
+  client.resume();
+  await vi.waitFor(() => expect(socket?.bufferedBytes()).toBe(0));
+});
+
+test('a port that is taken is an error, not a share of somebody else’s sockets', async () => {
+  const { port } = await serve();
+  const second = new UwsServer(
+    { decide: () => ({ status: 503, code: 'x', message: '' }), message: () => undefined },
+    {
+      host: '127.0.0.1',
+      port,
+      path: '/api/v1/ws',
+      maxPayloadBytes: 1000,
+      maxBackpressureBytes: 1000,
+      idleTimeoutS: 60,
+    },
+  );
+  await expect(second.start()).rejects.toThrow(/cannot listen/);
+});
