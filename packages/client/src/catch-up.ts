@@ -1,9 +1,9 @@
 import { Backoff } from './backoff.js';
+import type { Context } from './context.js';
 import { type ClientFrame, type FrameError, type HelloFrame, seqEntries, type SyncCompleteFrame, waitMs } from './frames.js';
 import type { SyncInFlight } from './inbox.js';
 import type { Ledger } from './ledger.js';
 import { isStreamId } from './stream-id.js';
-import type { Timers } from './timers.js';
 
 export interface CatchUpTiming {
   /** How long a missing seq may be late (two writers of a messenger overtake each other) before a sync is asked for it. */
@@ -45,10 +45,8 @@ const MAX_GAP_GRACE_MS = 60_000;
 
 /** Decides when to sync, asks, and goes on asking until the hole is filled, over as many connections as that takes. */
 export class CatchUp implements SyncInFlight {
+  readonly #context: Context;
   readonly #ledger: Ledger;
-  readonly #timers: Timers;
-  readonly #random: () => number;
-  readonly #timing: CatchUpTiming;
   readonly #ports: CatchUpPorts;
   readonly #backoff: Backoff;
   #isConnected = false;
@@ -62,13 +60,11 @@ export class CatchUp implements SyncInFlight {
   #fruitlessGaps = 0;
   #failure: string | undefined;
 
-  constructor(ledger: Ledger, timers: Timers, random: () => number, timing: CatchUpTiming, ports: CatchUpPorts) {
+  constructor(context: Context, ledger: Ledger, ports: CatchUpPorts) {
+    this.#context = context;
     this.#ledger = ledger;
-    this.#timers = timers;
-    this.#random = random;
-    this.#timing = timing;
     this.#ports = ports;
-    this.#backoff = new Backoff({ firstRetryMaxMs: 1_000, backoffBaseMs: 1_000, backoffMaxMs: 30_000 }, random);
+    this.#backoff = new Backoff({ firstRetryMaxMs: 1_000, backoffBaseMs: 1_000, backoffMaxMs: 30_000 }, context.random);
   }
 
   /** The sync under way on this connection. */
@@ -82,7 +78,7 @@ export class CatchUp implements SyncInFlight {
   }
 
   get holdMs(): number {
-    return this.#fruitlessGaps < MAX_FRUITLESS_GAPS ? this.#timing.holdMs : 0;
+    return this.#fruitlessGaps < MAX_FRUITLESS_GAPS ? this.#context.timing.holdMs : 0;
   }
 
   brought(isNewMessage: boolean): void {
@@ -123,13 +119,13 @@ export class CatchUp implements SyncInFlight {
 
   /** After every durable frame: a seq that is missing gets a moment, then a sync. */
   watchGaps(): void {
-    if (!this.#ledger.hasGap || this.#ledger.hole !== undefined || this.#timers.has('gap')) return;
-    this.#timers.set('gap', Math.min(MAX_GAP_GRACE_MS, this.#timing.gapGraceMs * 4 ** this.#fruitlessGaps), () => {
+    if (!this.#ledger.hasGap || this.#ledger.hole !== undefined || this.#context.timers.has('gap')) return;
+    this.#context.timers.set('gap', Math.min(MAX_GAP_GRACE_MS, this.#context.timing.gapGraceMs * 4 ** this.#fruitlessGaps), () => {
       if (!this.#ledger.hasGap || this.#ledger.hole !== undefined) return;
       this.#isGapSync = true;
       this.#ledger.openGap();
       this.#ports.changed();
-      this.#schedule(this.#random() * this.#timing.gapSpreadMs);
+      this.#schedule(this.#context.random() * this.#context.timing.gapSpreadMs);
     });
   }
 
@@ -160,17 +156,7 @@ export class CatchUp implements SyncInFlight {
     this.#isConnected = false;
     this.#chain = undefined;
     this.#nextHole = undefined;
-    this.#timers.clear('sync');
-  }
-
-  /** Another user: nothing of what was known holds. */
-  clear(): void {
-    this.disconnected();
-    this.#wasConnected = false;
-    this.#isGapSync = false;
-    this.#fruitlessGaps = 0;
-    this.#failure = undefined;
-    this.#timers.clear('gap');
+    this.#context.timers.clear('sync');
   }
 
   #open(cursor: string | undefined): void {
@@ -182,7 +168,7 @@ export class CatchUp implements SyncInFlight {
 
   #schedule(delayMs: number): void {
     if (!this.#isConnected) return;
-    if (delayMs > 0) this.#timers.set('sync', delayMs, () => this.#start());
+    if (delayMs > 0) this.#context.timers.set('sync', delayMs, () => this.#start());
     else this.#start();
   }
 
@@ -204,21 +190,20 @@ export class CatchUp implements SyncInFlight {
   }
 
   #ask(chain: Chain): void {
-    const cursor = this.#ledger.hole?.cursor;
     this.#ref += 1;
     chain.frames = 0;
     this.#ports.send({
       type: 'sync',
       conversations: Object.fromEntries(chain.requests[0] ?? []),
-      ...(cursor === undefined ? {} : { cursor }),
-      ...(chain.next === undefined ? {} : { next: chain.next }),
+      cursor: this.#ledger.hole?.cursor,
+      next: chain.next,
       ref: String(this.#ref),
     });
     this.#awaitAnswer(chain, chain.frames);
   }
 
   #awaitAnswer(chain: Chain, framesBefore: number): void {
-    this.#timers.set('sync', this.#timing.syncPatienceMs, () => {
+    this.#context.timers.set('sync', this.#context.timing.syncPatienceMs, () => {
       if (chain.frames > framesBefore) this.#awaitAnswer(chain, chain.frames);
       else this.#retry('sync_timeout', 0);
     });
@@ -238,7 +223,7 @@ export class CatchUp implements SyncInFlight {
     this.#nextHole = undefined;
     this.#failure = failure;
     // The same wait was told to everybody, so some of it is random.
-    const jitterMs = retryAfterMs > 0 ? (this.#random() * retryAfterMs) / 2 : this.#backoff.nextMs();
+    const jitterMs = retryAfterMs > 0 ? (this.#context.random() * retryAfterMs) / 2 : this.#backoff.nextMs();
     this.#schedule(Math.max(1, retryAfterMs + jitterMs));
     this.#ports.changed();
   }
@@ -247,7 +232,7 @@ export class CatchUp implements SyncInFlight {
     this.#chain = undefined;
     this.#failure = undefined;
     this.#backoff.reset();
-    this.#timers.clear('sync');
+    this.#context.timers.clear('sync');
     if (this.#isGapSync) this.#fruitlessGaps = chain.messages > 0 ? 0 : this.#fruitlessGaps + 1;
     this.#isGapSync = false;
     const nextHole = this.#nextHole;

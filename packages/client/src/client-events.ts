@@ -13,12 +13,12 @@ export interface ConnectionStatus {
   readonly state: ConnectionState;
   /**
    * A close code's reason (see `CLOSE_CODES`), or `network` `heartbeat` `connect_timeout` `connect_failed` `token_unavailable`
-   * `signed_out` `no_network` `hidden` `frozen` `closed`; while syncing, why the last sync failed.
+   * `signed_out` `user_changed` `no_network` `hidden` `frozen` `closed`; while syncing, why the last sync failed.
    */
-  readonly reason?: string;
-  readonly closeCode?: number;
+  readonly reason?: string | undefined;
+  readonly closeCode?: number | undefined;
   /** While reconnecting: how long until the next attempt, from the moment of this status. */
-  readonly retryInMs?: number;
+  readonly retryInMs?: number | undefined;
 }
 
 export interface ClientError {
@@ -52,5 +52,8 @@ export interface ClientEvents {
   synced: ReadonlyMap<string, number>;
   error: ClientError;
 }
+
+/** A type that only the messenger knows, when its name has a dot in it (`order.paid`); others come as `event`. */
+export type DottedType = `${string}.${string}`;
 
 export type ClientListener<Type extends keyof ClientEvents> = (payload: ClientEvents[Type], origin: EventOrigin) => void;

@@ -6,13 +6,13 @@ import { isRecord, seqEntries } from './frames.js';
  */
 export interface ClientState {
   readonly version: 1;
-  readonly user_id?: string;
+  readonly user_id?: string | undefined;
   /** The last durable event that the application was given. */
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
   /** Per conversation, the highest seq with no hole below it. */
   readonly last_seq: Readonly<Record<string, number>>;
   /** Something was missed since: the seqs and the cursor from before the hole. Kept until a sync has ended. */
-  readonly needs_sync?: { readonly last_seq: Readonly<Record<string, number>>; readonly cursor?: string };
+  readonly needs_sync?: { readonly last_seq: Readonly<Record<string, number>>; readonly cursor?: string | undefined } | undefined;
 }
 
 /** A stored state of another shape (another version, another writer) is no state. */
@@ -21,16 +21,17 @@ export function decodeState(value: unknown): ClientState | undefined {
   const needsSync = value['needs_sync'];
   return {
     version: 1,
-    ...text('user_id', value['user_id']),
-    ...text('cursor', value['cursor']),
-    last_seq: Object.fromEntries(seqEntries(value['last_seq'])),
-    ...(isRecord(needsSync)
-      ? { needs_sync: { last_seq: Object.fromEntries(seqEntries(needsSync['last_seq'])), ...text('cursor', needsSync['cursor']) } }
-      : {}),
+    user_id: textOf(value['user_id']),
+    cursor: textOf(value['cursor']),
+    last_seq: seqsOf(value['last_seq']),
+    needs_sync: isRecord(needsSync) ? { last_seq: seqsOf(needsSync['last_seq']), cursor: textOf(needsSync['cursor']) } : undefined,
   };
 }
 
-function text<Name extends string>(name: Name, value: unknown): { [name in Name]?: string } {
-  const field: { [name in Name]?: string } = {};
-  return typeof value === 'string' ? Object.assign(field, { [name]: value }) : field;
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function seqsOf(value: unknown): Record<string, number> {
+  return Object.fromEntries(seqEntries(value));
 }

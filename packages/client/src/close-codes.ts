@@ -7,20 +7,22 @@ export interface CloseRule {
   readonly after: ReconnectAfter;
 }
 
+const rule = (reason: string, after: ReconnectAfter): CloseRule => ({ reason, reconnect: after !== 'never', after });
+
 /** The gateway's close codes. Any other code is a broken connection: back off and come back. */
 export const CLOSE_CODES: Readonly<Record<number, CloseRule>> = Object.freeze({
-  1009: { reason: 'too_big', reconnect: true, after: 'backoff' },
-  1012: { reason: 'drain', reconnect: true, after: 'hint' },
-  4400: { reason: 'protocol_violation', reconnect: true, after: 'backoff' },
-  4401: { reason: 'token_expired', reconnect: true, after: 'new_token' },
-  4403: { reason: 'administrator', reconnect: false, after: 'never' },
-  4408: { reason: 'heartbeat', reconnect: true, after: 'backoff' },
-  4409: { reason: 'replaced', reconnect: false, after: 'never' },
-  4429: { reason: 'flooding', reconnect: true, after: 'backoff' },
-  4508: { reason: 'slow_consumer', reconnect: true, after: 'backoff' },
+  1009: rule('too_big', 'backoff'),
+  1012: rule('drain', 'hint'),
+  4400: rule('protocol_violation', 'backoff'),
+  4401: rule('token_expired', 'new_token'),
+  4403: rule('administrator', 'never'),
+  4408: rule('heartbeat', 'backoff'),
+  4409: rule('replaced', 'never'),
+  4429: rule('flooding', 'backoff'),
+  4508: rule('slow_consumer', 'backoff'),
 });
 
-const BROKEN: CloseRule = { reason: 'network', reconnect: true, after: 'backoff' };
+const BROKEN = rule('network', 'backoff');
 
 export function closeRule(code: number | undefined): CloseRule {
   return (code === undefined ? undefined : CLOSE_CODES[code]) ?? BROKEN;

@@ -103,8 +103,8 @@ export type ClientFrame =
   | {
       readonly type: 'sync';
       readonly conversations: Readonly<Record<string, number>>;
-      readonly cursor?: string;
-      readonly next?: string;
+      readonly cursor: string | undefined;
+      readonly next: string | undefined;
       readonly ref: string;
     };
 

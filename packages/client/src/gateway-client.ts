@@ -1,10 +1,12 @@
 import { CatchUp } from './catch-up.js';
-import type { ClientEvents, ClientListener, ConnectionState, ConnectionStatus } from './client-events.js';
+import type { ClientEvents, ClientListener, ConnectionState, ConnectionStatus, DottedType } from './client-events.js';
 import type { ClientState } from './client-state.js';
 import { systemClock } from './clock.js';
+import type { Context } from './context.js';
 import { Emitter } from './emitter.js';
 import {
   type ControlFrame,
+  type DurableFrame,
   decodeFrame,
   type HelloFrame,
   hasMessage,
@@ -22,10 +24,10 @@ import { memoryStorage } from './memory-storage.js';
 import { DEFAULT_TIMING, type GatewayClientOptions } from './options.js';
 import { browserPageSignals } from './page-signals.js';
 import { PresenceStore } from './presence-store.js';
-import { StaleCardWatch } from './stale-cards.js';
+import { staleCards } from './stale-cards.js';
 import { StateSaver } from './state-saver.js';
 import { Timers } from './timers.js';
-import { TokenSource } from './token-source.js';
+import { TokenRefresh } from './token-refresh.js';
 import { Typing } from './typing.js';
 import { findWebSocket } from './web-socket.js';
 
@@ -38,16 +40,14 @@ const DEFAULT_HEARTBEAT_MS = 20_000;
 export class GatewayClient {
   readonly #options: GatewayClientOptions;
   readonly #emitter = new Emitter();
-  readonly #timers: Timers;
-  readonly #presenceExpiryMs: number;
+  readonly #context: Context;
   readonly #ledger = new Ledger();
   readonly #inbox: Inbox;
   readonly #catchUp: CatchUp;
   readonly #typing: Typing;
   readonly #presence = new PresenceStore((entry) => this.#emitter.emit('presence', entry));
-  readonly #staleCards: StaleCardWatch;
   readonly #saver: StateSaver;
-  readonly #tokens: TokenSource;
+  readonly #tokens: TokenRefresh;
   readonly #link: Link;
   #loaded: Promise<void> | undefined;
   #userId: string | undefined;
@@ -58,17 +58,20 @@ export class GatewayClient {
   /** @throws Error when the platform has no WebSocket and none is given. */
   constructor(options: GatewayClientOptions) {
     const clock = options.clock ?? systemClock;
-    const random = options.random ?? Math.random;
-    const timing = { ...DEFAULT_TIMING, ...options.timing };
     const page = options.page === undefined ? browserPageSignals() : (options.page ?? undefined);
     const timers = new Timers(clock);
+    const timing = { ...DEFAULT_TIMING, ...options.timing };
+    const context = { clock, timers, timing, random: options.random ?? Math.random };
     this.#options = options;
-    this.#timers = timers;
-    this.#presenceExpiryMs = timing.presenceExpiryMs;
-    this.#staleCards = new StaleCardWatch(clock, (cards) => options.refetch?.(cards));
-    this.#typing = new Typing(clock, timers, timing, (change) => this.#emitter.emit('typing', change));
-    this.#tokens = new TokenSource(options.token, timers, (cause) => this.#failed('token_unavailable', cause));
-    this.#link = new Link(clock, timers, random, timing, findWebSocket(options.webSocket), page, {
+    this.#context = context;
+    this.#typing = new Typing(context, (change) => this.#emitter.emit('typing', change));
+    this.#tokens = new TokenRefresh(
+      options.token,
+      timers,
+      (token) => this.#link.send({ type: 'auth', token }),
+      (cause) => this.#failed('token_unavailable', cause),
+    );
+    this.#link = new Link(context, findWebSocket(options.webSocket), page, {
       target: (isTokenStale) => this.#target(isTokenStale),
       text: (data) => this.#receive(data),
       down: () => this.#down(),
@@ -76,15 +79,14 @@ export class GatewayClient {
       changed: () => this.#refreshStatus(),
       failed: (code, cause) => this.#failed(code, cause),
     });
-    this.#catchUp = new CatchUp(this.#ledger, timers, random, timing, {
+    this.#catchUp = new CatchUp(context, this.#ledger, {
       send: (frame) => this.#link.send(frame),
       advanced: () => this.#inbox.flush(),
       changed: () => this.#holeChanged(),
     });
     this.#inbox = new Inbox(
+      context,
       this.#ledger,
-      clock,
-      timers,
       () => this.#catchUp.holdMs,
       (event) => this.#handOut(event),
     );
@@ -121,13 +123,15 @@ export class GatewayClient {
   }
 
   /** Returns the way to stop listening. */
-  on<Type extends keyof ClientEvents>(type: Type, listener: ClientListener<Type>): () => void {
+  on<Type extends keyof ClientEvents>(type: Type, listener: ClientListener<Type>): () => void;
+  on(type: DottedType, listener: ClientListener<'event'>): () => void;
+  on(type: string, listener: (payload: never, origin: never) => void): () => void {
     return this.#emitter.on(type, listener);
   }
 
   /** Idempotent. After a close for good (`replaced`, `administrator`, `signed_out`) it is the user's way back. */
   connect(): void {
-    this.#timers.open();
+    this.#context.timers.open();
     this.#link.start();
   }
 
@@ -139,9 +143,7 @@ export class GatewayClient {
 
   /** Tells the others in this dialog. True when a frame went out: at most one per dialog in two seconds does, and none offline. */
   typing(conversationId: string): boolean {
-    return (
-      this.#wasWelcomed() && this.#typing.mayTell(conversationId) && this.#link.send({ type: 'typing', conversation_id: conversationId })
-    );
+    return this.#typing.mayTell(conversationId) && this.#link.send({ type: 'typing', conversation_id: conversationId });
   }
 
   /** Who types there now. */
@@ -157,7 +159,7 @@ export class GatewayClient {
   async #target(isTokenStale: boolean): Promise<LinkTarget | null> {
     this.#loaded ??= this.#load();
     await this.#loaded;
-    const token = await this.#tokens.forConnect(isTokenStale);
+    const token = await this.#options.token({ refresh: isTokenStale });
     if (token === null) return null;
     const { url, tokenIn } = this.#options;
     const target = new URL(typeof url === 'function' ? url() : url, globalThis.location?.href);
@@ -175,7 +177,7 @@ export class GatewayClient {
   }
 
   #state(): ClientState {
-    return { ...this.#ledger.snapshot(), ...(this.#userId === undefined ? {} : { user_id: this.#userId }) };
+    return { ...this.#ledger.snapshot(), user_id: this.#userId };
   }
 
   #receive(text: unknown): void {
@@ -203,9 +205,9 @@ export class GatewayClient {
         this.#ledger.raise(frame.cursor);
         return this.#link.hint(waitMs(frame.after_ms, 0));
       case 'token.expiring':
-        return void this.#tokens.refresh((token) => this.#link.send({ type: 'auth', token }));
+        return void this.#tokens.refresh();
       case 'typing':
-        this.#staleCards.look(frame);
+        this.#refetch(frame);
         return this.#typing.heard(frame);
       case 'presence':
         return isPresenceEntry(frame) ? this.#presence.apply(frame) : undefined;
@@ -219,22 +221,14 @@ export class GatewayClient {
   }
 
   #hello(frame: HelloFrame): void {
-    if (this.#userId !== undefined && this.#userId !== frame.user_id) this.#forgetUser();
+    // What was received, and is stored, is the one's; resuming from there would lose the other's. One client is for one user.
+    if (this.#userId !== undefined && this.#userId !== frame.user_id) return this.#link.stop('user_changed');
     this.#userId = frame.user_id;
-    this.#timers.clear('presence');
+    this.#context.timers.clear('presence');
     this.#catchUp.hello(frame, this.#sentCursor, this.#options.initialSync !== false);
     this.#wasOnline = true;
     this.#link.established(waitMs(frame.heartbeat_ms, DEFAULT_HEARTBEAT_MS));
     this.#emitter.emit('hello', frame);
-  }
-
-  /** Somebody else has signed in on this client: what the one before has received is nothing of theirs. */
-  #forgetUser(): void {
-    this.#ledger.restore(undefined);
-    this.#inbox.clear();
-    this.#catchUp.clear();
-    this.#presence.clear();
-    this.#typing.clear();
   }
 
   #syncComplete(frame: SyncCompleteFrame): void {
@@ -245,7 +239,7 @@ export class GatewayClient {
   }
 
   #handOut({ frame, origin }: InboxEvent): void {
-    this.#staleCards.look(frame);
+    this.#refetch(frame);
     if (frame.type.startsWith('message.') && !hasMessage(frame)) return this.#emitter.emit('event', frame, origin);
     if (frame.type === 'message.new') {
       if (frame.conversation_id !== undefined && frame.message?.sender_id !== undefined) {
@@ -253,23 +247,26 @@ export class GatewayClient {
       }
       this.#emitter.emit('message', frame, origin);
     }
-    if (DEFINED_TYPES.has(frame.type)) this.#emitter.emit(frame.type, frame, origin);
+    // The client's own events have no dot in their names, so that no messenger's type can pass for one of them.
+    if (frame.type.includes('.')) this.#emitter.emit(frame.type, frame, origin);
     this.#emitter.emit('event', frame, origin);
+  }
+
+  #refetch(frame: DurableFrame | TypingFrame): void {
+    const cards = staleCards(frame, this.#context.timers);
+    if (cards !== undefined) this.#options.refetch?.(cards);
   }
 
   #down(): void {
     this.#catchUp.disconnected();
     this.#tokens.disconnected();
-    if (!this.#timers.has('presence')) this.#timers.set('presence', this.#presenceExpiryMs, () => this.#presence.forget());
+    if (!this.#context.timers.has('presence'))
+      this.#context.timers.set('presence', this.#context.timing.presenceExpiryMs, () => this.#presence.forget());
   }
 
   #holeChanged(): void {
     void this.#saver.save();
     this.#refreshStatus();
-  }
-
-  #wasWelcomed(): boolean {
-    return this.#link.status.phase === 'open';
   }
 
   #failed(code: string, cause: unknown): void {
@@ -279,13 +276,7 @@ export class GatewayClient {
   #refreshStatus(): void {
     const { phase, reason, closeCode, retryInMs } = this.#link.status;
     const state = this.#stateOf(phase);
-    const why = state === 'syncing' ? this.#catchUp.failure : reason;
-    const status: ConnectionStatus = {
-      state,
-      ...(why === undefined ? {} : { reason: why }),
-      ...(closeCode === undefined ? {} : { closeCode }),
-      ...(retryInMs === undefined ? {} : { retryInMs }),
-    };
+    const status = { state, reason: state === 'syncing' ? this.#catchUp.failure : reason, closeCode, retryInMs };
     if (phase === 'closed') this.#closed();
     if (JSON.stringify(status) === JSON.stringify(this.#status)) return;
     this.#status = status;
@@ -293,7 +284,7 @@ export class GatewayClient {
   }
 
   #closed(): void {
-    this.#timers.close();
+    this.#context.timers.close();
     this.#typing.clear();
   }
 
@@ -304,17 +295,3 @@ export class GatewayClient {
     return this.#wasOnline ? 'reconnecting' : 'connecting';
   }
 }
-
-/** What `on` takes by name; everything else comes as `event`, so that a messenger's type can't pass for one of this client's. */
-const DEFINED_TYPES: ReadonlySet<string> = new Set([
-  'message.new',
-  'message.edited',
-  'message.deleted',
-  'receipt.delivered',
-  'receipt.read',
-  'reaction.added',
-  'reaction.removed',
-  'conversation.created',
-  'conversation.updated',
-  'member.changed',
-]);

@@ -1,5 +1,4 @@
-import type { Clock } from './clock.js';
-import type { Timers } from './timers.js';
+import type { Context } from './context.js';
 
 export interface HeartbeatTiming {
   /** A ping that nothing has answered for this long means that the connection is dead. */
@@ -17,9 +16,7 @@ const MAX_TICK_MS = 5_000;
  * them means anything, so it asks once more before it calls the connection dead.
  */
 export class Heartbeat {
-  readonly #clock: Clock;
-  readonly #timers: Timers;
-  readonly #timing: HeartbeatTiming;
+  readonly #context: Context;
   readonly #ping: () => void;
   readonly #dead: () => void;
   #tickMs = MAX_TICK_MS;
@@ -29,10 +26,8 @@ export class Heartbeat {
   #deadlineMs: number | undefined;
   #unansweredProbes = 0;
 
-  constructor(clock: Clock, timers: Timers, timing: HeartbeatTiming, ping: () => void, dead: () => void) {
-    this.#clock = clock;
-    this.#timers = timers;
-    this.#timing = timing;
+  constructor(context: Context, ping: () => void, dead: () => void) {
+    this.#context = context;
     this.#ping = ping;
     this.#dead = dead;
   }
@@ -40,54 +35,54 @@ export class Heartbeat {
   start(heartbeatMs: number): void {
     this.#heartbeatMs = heartbeatMs;
     this.#tickMs = Math.min(MAX_TICK_MS, heartbeatMs / 4);
-    this.#tickedAtMs = this.#pingedAtMs = this.#clock.nowMs();
+    this.#tickedAtMs = this.#pingedAtMs = this.#context.clock.nowMs();
     this.heard();
     this.#schedule();
   }
 
   stop(): void {
-    this.#timers.clear('heartbeat');
-    this.#timers.clear('probe');
+    this.#context.timers.clear('heartbeat');
+    this.#context.timers.clear('probe');
   }
 
   /** Any frame is a sign of life. */
   heard(): void {
     this.#deadlineMs = undefined;
     this.#unansweredProbes = 0;
-    this.#timers.clear('probe');
+    this.#context.timers.clear('probe');
   }
 
   /** Asks now, with little patience. */
   probe(): void {
-    if (this.#timers.has('probe')) return;
+    if (this.#context.timers.has('probe')) return;
     // Timers of a hidden page are a minute apart, and each looks like a sleep: two questions without an answer are enough.
     if (this.#unansweredProbes > 1) return this.#dead();
     this.#unansweredProbes += 1;
     this.#deadlineMs = undefined;
-    this.#send(this.#timing.probeTimeoutMs);
-    this.#timers.set('probe', this.#timing.probeTimeoutMs, () => this.#check());
+    this.#send(this.#context.timing.probeTimeoutMs);
+    this.#context.timers.set('probe', this.#context.timing.probeTimeoutMs, () => this.#check());
   }
 
   #schedule(): void {
-    this.#timers.set('heartbeat', this.#tickMs, () => {
+    this.#context.timers.set('heartbeat', this.#tickMs, () => {
       this.#schedule();
       this.#check();
     });
   }
 
   #check(): void {
-    const nowMs = this.#clock.nowMs();
+    const nowMs = this.#context.clock.nowMs();
     const sinceTickMs = nowMs - this.#tickedAtMs;
     this.#tickedAtMs = nowMs;
     if (sinceTickMs < 0 || sinceTickMs > this.#tickMs + SLEEP_MS) {
-      this.#timers.clear('probe');
+      this.#context.timers.clear('probe');
       this.probe();
     } else if (this.#deadlineMs !== undefined && nowMs >= this.#deadlineMs) this.#dead();
-    else if (nowMs - this.#pingedAtMs >= this.#heartbeatMs - this.#tickMs / 2) this.#send(this.#timing.pongTimeoutMs);
+    else if (nowMs - this.#pingedAtMs >= this.#heartbeatMs - this.#tickMs / 2) this.#send(this.#context.timing.pongTimeoutMs);
   }
 
   #send(timeoutMs: number): void {
-    this.#pingedAtMs = this.#clock.nowMs();
+    this.#pingedAtMs = this.#context.clock.nowMs();
     this.#deadlineMs = Math.min(this.#deadlineMs ?? Number.POSITIVE_INFINITY, this.#pingedAtMs + timeoutMs);
     this.#ping();
   }

@@ -1,10 +1,9 @@
-import type { Clock } from './clock.js';
+import type { Context } from './context.js';
 import { type DurableFrame, hasMessage, isSeq, type MessageFrame } from './frames.js';
 import type { Ledger } from './ledger.js';
 import { MessageChanges } from './message-changes.js';
 import { MessageOrder } from './message-order.js';
 import { RecentIds } from './recent-ids.js';
-import type { Timers } from './timers.js';
 
 /** How an event came, and its text as it was on the wire (for numbers beyond 2^53). */
 export interface EventOrigin {
@@ -32,8 +31,7 @@ const MAX_EVENT_IDS = 5_000;
 /** The way of one durable frame: cursor → known already? → order within its conversation → application. */
 export class Inbox {
   readonly #ledger: Ledger;
-  readonly #clock: Clock;
-  readonly #timers: Timers;
+  readonly #context: Context;
   readonly #holdMs: () => number;
   readonly #emit: (event: InboxEvent) => void;
   readonly #messageIds = new RecentIds(MAX_MESSAGE_IDS);
@@ -41,10 +39,9 @@ export class Inbox {
   readonly #changes = new MessageChanges();
   readonly #order: MessageOrder<InboxEvent>;
 
-  constructor(ledger: Ledger, clock: Clock, timers: Timers, holdMs: () => number, emit: (event: InboxEvent) => void) {
+  constructor(context: Context, ledger: Ledger, holdMs: () => number, emit: (event: InboxEvent) => void) {
+    this.#context = context;
     this.#ledger = ledger;
-    this.#clock = clock;
-    this.#timers = timers;
     this.#holdMs = holdMs;
     this.#emit = emit;
     this.#order = new MessageOrder(ledger, (event) => this.#handOut(event));
@@ -67,13 +64,6 @@ export class Inbox {
     this.#watchHeld();
   }
 
-  clear(): void {
-    this.#order.clear();
-    this.#messageIds.clear();
-    this.#eventIds.clear();
-    this.#changes.clear();
-  }
-
   #isNews(frame: DurableFrame, isSynced: boolean, syncNumber: number | undefined): boolean {
     if (frame.type === 'message.new' && hasMessage(frame)) return this.#isNewMessage(frame, isSynced);
     if (frame.event_id !== undefined && !this.#eventIds.add(frame.event_id)) return false;
@@ -94,7 +84,7 @@ export class Inbox {
     const seq = frame.type === 'message.new' && hasMessage(frame) ? frame.message.seq : undefined;
     if (conversationId === undefined || !isSeq(seq)) return this.#order.follow(conversationId, event);
     this.#ledger.received(conversationId, seq);
-    this.#order.offer(conversationId, seq, event, this.#clock.nowMs());
+    this.#order.offer(conversationId, seq, event, this.#context.clock.nowMs());
   }
 
   #handOut(event: InboxEvent): void {
@@ -107,10 +97,10 @@ export class Inbox {
 
   #watchHeld(): void {
     const oldestMs = this.#order.oldestMs;
-    if (oldestMs === undefined) return this.#timers.clear('hold');
+    if (oldestMs === undefined) return this.#context.timers.clear('hold');
     const holdMs = this.#holdMs();
-    this.#timers.set('hold', Math.max(0, oldestMs + holdMs - this.#clock.nowMs()), () => {
-      this.#order.releaseUntil(this.#clock.nowMs() - holdMs);
+    this.#context.timers.set('hold', Math.max(0, oldestMs + holdMs - this.#context.clock.nowMs()), () => {
+      this.#order.releaseUntil(this.#context.clock.nowMs() - holdMs);
       this.#watchHeld();
     });
   }

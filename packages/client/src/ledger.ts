@@ -152,9 +152,9 @@ export class Ledger {
     const hole = this.#hole ?? (this.hasGap ? { lastSeqs: this.#lastSeqs(), cursor: this.#gapCursor } : undefined);
     return {
       version: 1,
-      ...cursorField(this.#cursor),
+      cursor: this.#cursor,
       last_seq: Object.fromEntries(this.#lastSeqs()),
-      ...(hole === undefined ? {} : { needs_sync: { last_seq: Object.fromEntries(hole.lastSeqs), ...cursorField(hole.cursor) } }),
+      needs_sync: hole && { last_seq: Object.fromEntries(hole.lastSeqs), cursor: hole.cursor },
     };
   }
 
@@ -163,10 +163,6 @@ export class Ledger {
     this.#gapped.clear();
     this.#tracks = new Map(Object.entries(state?.last_seq ?? {}).map(([id, seq]) => [id, { contiguous: seq, above: new SeqRanges() }]));
     const hole = state?.needs_sync;
-    this.#hole = hole === undefined ? undefined : { lastSeqs: new Map(Object.entries(hole.last_seq)), cursor: hole.cursor };
+    this.#hole = hole && { lastSeqs: new Map(Object.entries(hole.last_seq)), cursor: hole.cursor };
   }
-}
-
-function cursorField(cursor: string | undefined): { cursor?: string } {
-  return cursor === undefined ? {} : { cursor };
 }

@@ -1,10 +1,9 @@
 import { Backoff, type BackoffOptions } from './backoff.js';
-import type { Clock } from './clock.js';
 import { closeRule } from './close-codes.js';
+import type { Context } from './context.js';
 import type { ClientFrame } from './frames.js';
 import { Heartbeat, type HeartbeatTiming } from './heartbeat.js';
 import type { PageSignal, PageSignals } from './page-signals.js';
-import type { Timers } from './timers.js';
 import type { WebSocketConstructor, WebSocketLike } from './web-socket.js';
 
 export interface LinkTiming extends BackoffOptions, HeartbeatTiming {
@@ -50,15 +49,13 @@ export interface LinkStatus {
 const MAX_PAUSE_MS = 60_000;
 /** Whoever comes back online is rarely alone: an office, a train. Whoever looks at the page is. */
 const ONLINE_SPREAD_MS = 1_000;
+const WAKE_PAUSE_MS = 1_000;
 
 const VAIN_ATTEMPTS_PER_TOKEN = 3;
 
 /** One connection that is kept up: attempts, back-off, liveness, pauses. Knows sockets and nothing of what goes through them. */
 export class Link {
-  readonly #clock: Clock;
-  readonly #timers: Timers;
-  readonly #random: () => number;
-  readonly #timing: LinkTiming;
+  readonly #context: Context;
   readonly #webSocket: WebSocketConstructor;
   readonly #page: PageSignals | undefined;
   readonly #ports: LinkPorts;
@@ -76,27 +73,14 @@ export class Link {
   #hiddenSinceMs: number | undefined;
   #stopListening: (() => void) | undefined;
 
-  constructor(
-    clock: Clock,
-    timers: Timers,
-    random: () => number,
-    timing: LinkTiming,
-    webSocket: WebSocketConstructor,
-    page: PageSignals | undefined,
-    ports: LinkPorts,
-  ) {
-    this.#clock = clock;
-    this.#timers = timers;
-    this.#random = random;
-    this.#timing = timing;
+  constructor(context: Context, webSocket: WebSocketConstructor, page: PageSignals | undefined, ports: LinkPorts) {
+    this.#context = context;
     this.#webSocket = webSocket;
     this.#page = page;
     this.#ports = ports;
-    this.#backoff = new Backoff(timing, random);
+    this.#backoff = new Backoff(context.timing, context.random);
     this.#heartbeat = new Heartbeat(
-      clock,
-      timers,
-      timing,
+      context,
       () => this.send({ type: 'ping' }),
       () => this.#lost('heartbeat', undefined),
     );
@@ -109,7 +93,7 @@ export class Link {
   start(): void {
     if (this.#status.phase !== 'idle' && this.#status.phase !== 'closed') return;
     this.#backoff.reset();
-    this.#hiddenSinceMs = this.#page?.isHidden() === true ? this.#clock.nowMs() : undefined;
+    this.#hiddenSinceMs = this.#page?.isHidden() === true ? this.#context.clock.nowMs() : undefined;
     this.#stopListening = this.#page?.listen((signal) => this.#heard(signal));
     this.#connect();
   }
@@ -130,11 +114,11 @@ export class Link {
 
   /** `hello` has come: the connection is one. */
   established(heartbeatMs: number): void {
-    this.#timers.clear('connect');
+    this.#context.timers.clear('connect');
     this.#isTokenStale = false;
     this.#vainAttempts = 0;
     this.#heartbeat.start(heartbeatMs);
-    this.#timers.set('stable', this.#timing.stableAfterMs, () => this.#backoff.reset());
+    this.#context.timers.set('stable', this.#context.timing.stableAfterMs, () => this.#backoff.reset());
     this.#set({ phase: 'open' });
   }
 
@@ -145,10 +129,10 @@ export class Link {
 
   #connect(): void {
     this.#attempt += 1;
-    this.#attemptedAtMs = this.#clock.nowMs();
+    this.#attemptedAtMs = this.#context.clock.nowMs();
     this.#hintMs = undefined;
-    this.#timers.clear('retry');
-    this.#timers.set('connect', this.#timing.connectTimeoutMs, () => this.#lost('connect_timeout', undefined));
+    this.#context.timers.clear('retry');
+    this.#context.timers.set('connect', this.#context.timing.connectTimeoutMs, () => this.#lost('connect_timeout', undefined));
     this.#set({ ...this.#status, phase: 'connecting', retryInMs: undefined });
     void this.#open(this.#attempt);
   }
@@ -188,17 +172,15 @@ export class Link {
   #closed(code: number): void {
     const rule = closeRule(code);
     this.#isTokenStale = rule.after === 'new_token';
-    if (rule.reconnect) return this.#lost(rule.reason, code);
-    this.#release();
-    this.#stopListening?.();
-    this.#set({ phase: 'closed', reason: rule.reason, closeCode: code });
+    if (rule.reconnect) this.#lost(rule.reason, code);
+    else this.stop(rule.reason, code);
   }
 
   #lost(reason: string, closeCode: number | undefined): void {
     this.#release();
     const retryInMs = this.#backoff.nextMs(this.#hintMs);
     this.#hintMs = undefined;
-    this.#timers.set('retry', retryInMs, () => this.#retry());
+    this.#context.timers.set('retry', retryInMs, () => this.#retry());
     this.#set({ phase: 'waiting', reason, closeCode, retryInMs });
   }
 
@@ -210,14 +192,14 @@ export class Link {
 
   #pauseReason(): string | undefined {
     if (this.#page?.isOffline() === true) return 'no_network';
-    const hiddenMs = this.#hiddenSinceMs === undefined ? 0 : this.#clock.nowMs() - this.#hiddenSinceMs;
-    return hiddenMs > this.#timing.hiddenPauseMs ? 'hidden' : undefined;
+    const hiddenMs = this.#hiddenSinceMs === undefined ? 0 : this.#context.clock.nowMs() - this.#hiddenSinceMs;
+    return hiddenMs > this.#context.timing.hiddenPauseMs ? 'hidden' : undefined;
   }
 
   #pause(reason: string): void {
     this.#release();
     this.#set({ phase: 'paused', reason });
-    if (reason === 'no_network') this.#timers.set('retry', MAX_PAUSE_MS, () => this.#connect());
+    if (reason === 'no_network') this.#context.timers.set('retry', MAX_PAUSE_MS, () => this.#connect());
   }
 
   #release(): void {
@@ -225,18 +207,18 @@ export class Link {
     this.#attempt += 1;
     this.#socket = undefined;
     this.#heartbeat.stop();
-    for (const name of ['connect', 'stable', 'retry']) this.#timers.clear(name);
+    for (const name of ['connect', 'stable', 'retry']) this.#context.timers.clear(name);
     socket?.close(1000);
     if (socket !== undefined) this.#ports.down();
   }
 
   #heard(signal: PageSignal): void {
-    if (this.#page?.isHidden() === true) this.#hiddenSinceMs ??= this.#clock.nowMs();
+    if (this.#page?.isHidden() === true) this.#hiddenSinceMs ??= this.#context.clock.nowMs();
     else this.#hiddenSinceMs = undefined;
     if (signal === 'rest' || signal === 'freeze') this.#ports.rest();
     if (signal === 'freeze') this.#pause('frozen');
     if (signal === 'offline') this.#offline();
-    if (signal === 'wake' || signal === 'online') this.#wake(signal === 'online' ? this.#random() * ONLINE_SPREAD_MS : 0);
+    if (signal === 'wake' || signal === 'online') this.#wake(signal === 'online' ? this.#context.random() * ONLINE_SPREAD_MS : 0);
   }
 
   #offline(): void {
@@ -249,10 +231,9 @@ export class Link {
     const { phase } = this.#status;
     if (phase === 'open') return this.#heartbeat.probe();
     if (phase !== 'waiting' && phase !== 'paused') return;
-    // Somebody who flips between tabs is no reason for an attempt a second.
-    const sinceAttemptMs = this.#clock.nowMs() - this.#attemptedAtMs;
-    const pauseMs = phase === 'waiting' && sinceAttemptMs < ONLINE_SPREAD_MS ? ONLINE_SPREAD_MS - sinceAttemptMs : 0;
-    this.#timers.set('retry', delayMs + pauseMs, () => this.#retry());
+    // Somebody who flips between tabs is no reason for an attempt each time.
+    const soonestMs = this.#attemptedAtMs + WAKE_PAUSE_MS - this.#context.clock.nowMs();
+    this.#context.timers.set('retry', Math.max(delayMs, soonestMs), () => this.#retry());
   }
 
   #set(status: LinkStatus): void {

@@ -41,8 +41,4 @@ export class MessageChanges {
     const change = this.#changes.get(messageId);
     return change?.isHandedOut === true ? change.frame : undefined;
   }
-
-  clear(): void {
-    this.#changes.clear();
-  }
 }

@@ -65,11 +65,6 @@ export class MessageOrder<Item> {
     }
   }
 
-  clear(): void {
-    this.#waiting.clear();
-    this.#heldCount = 0;
-  }
-
   #contiguous(conversationId: string): number {
     return this.#ledger.contiguous(conversationId) ?? -1;
   }

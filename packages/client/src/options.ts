@@ -4,7 +4,7 @@ import type { LinkTiming } from './link.js';
 import type { PageSignals } from './page-signals.js';
 import type { StaleCards } from './stale-cards.js';
 import type { StateStorage } from './storage.js';
-import type { TokenProvider } from './token-source.js';
+import type { TokenProvider } from './token-refresh.js';
 import type { TypingTiming } from './typing.js';
 import type { WebSocketConstructor } from './web-socket.js';
 

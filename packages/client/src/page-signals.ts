@@ -22,24 +22,17 @@ export function browserPageSignals(): PageSignals | undefined {
 
 function listen(heard: (signal: PageSignal) => void): () => void {
   const stop = new AbortController();
-  const on = (target: EventTarget, type: string, signal: (event: Event) => PageSignal | undefined): void => {
-    const listener = (event: Event): void => {
-      const meaning = signal(event);
-      if (meaning !== undefined) heard(meaning);
-    };
+  const on = (target: EventTarget, type: string, signalOf: (isPersisted: boolean) => PageSignal): void => {
+    const listener = (event: Event): void => heard(signalOf('persisted' in event && event.persisted === true));
     target.addEventListener(type, listener, { signal: stop.signal });
   };
   on(window, 'online', () => 'online');
   on(window, 'offline', () => 'offline');
-  on(window, 'pageshow', (event) => (isPersisted(event) ? 'wake' : undefined));
+  on(window, 'pageshow', () => 'wake');
   // A page with an open socket is kept out of the page cache, or loses the socket there: it is given up in order.
-  on(window, 'pagehide', (event) => (isPersisted(event) ? 'freeze' : 'rest'));
+  on(window, 'pagehide', (isPersisted) => (isPersisted ? 'freeze' : 'rest'));
   on(document, 'visibilitychange', () => (document.hidden ? 'rest' : 'wake'));
   on(document, 'freeze', () => 'freeze');
   on(document, 'resume', () => 'wake');
   return () => stop.abort();
-}
-
-function isPersisted(event: Event): boolean {
-  return 'persisted' in event && event.persisted === true;
 }

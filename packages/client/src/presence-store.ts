@@ -37,10 +37,6 @@ export class PresenceStore {
     this.replace([]);
   }
 
-  clear(): void {
-    this.#entries = new Map();
-  }
-
   #set(entry: PresenceEntry, statusBefore: PresenceStatus | undefined = this.#entries.get(entry.user_id)?.status): void {
     this.#entries.set(entry.user_id, entry);
     if (entry.status !== statusBefore) this.#changed(entry);

@@ -17,12 +17,4 @@ export class RecentIds {
     }
     return true;
   }
-
-  has(id: string): boolean {
-    return this.#ids.has(id);
-  }
-
-  clear(): void {
-    this.#ids.clear();
-  }
 }

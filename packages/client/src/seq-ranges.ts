@@ -20,11 +20,13 @@ export class SeqRanges {
   }
 
   add(seq: number): void {
-    if (this.has(seq)) return;
-    const near = this.#ranges.filter((range) => range.to === seq - 1 || range.from === seq + 1);
-    const joined = { from: Math.min(seq, ...near.map((range) => range.from)), to: Math.max(seq, ...near.map((range) => range.to)) };
-    const others = this.#ranges.filter((range) => !near.includes(range));
-    this.#ranges = [...others, joined].sort((a, b) => a.from - b.from);
+    const ranges = [...this.#ranges, { from: seq, to: seq }].sort((a, b) => a.from - b.from);
+    this.#ranges = [];
+    for (const range of ranges) {
+      const last = this.#ranges.at(-1);
+      if (last !== undefined && range.from <= last.to + 1) last.to = Math.max(last.to, range.to);
+      else this.#ranges.push(range);
+    }
   }
 
   /** Everything up to `seq` is known by now: drops it, and returns the end of the range that continues it (or `seq`). */

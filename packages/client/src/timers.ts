@@ -13,10 +13,6 @@ export class Timers {
     this.#clock = clock;
   }
 
-  get size(): number {
-    return this.#cancels.size;
-  }
-
   open(): void {
     this.#isOpen = true;
   }
@@ -34,6 +30,13 @@ export class Timers {
       run();
     });
     this.#cancels.set(name, cancel);
+  }
+
+  /** True at most once per `everyMs`. */
+  isDue(name: string, everyMs: number): boolean {
+    if (this.has(name)) return false;
+    this.set(name, everyMs, () => {});
+    return true;
   }
 
   has(name: string): boolean {

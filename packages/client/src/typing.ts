@@ -1,6 +1,5 @@
-import type { Clock } from './clock.js';
+import type { Context } from './context.js';
 import type { TypingFrame } from './frames.js';
-import type { Timers } from './timers.js';
 
 export interface TypingTiming {
   /** One `typing` per dialog and this time: the gateway drops what is more. */
@@ -12,34 +11,24 @@ export interface TypingTiming {
 export interface TypingChange {
   readonly conversation_id: string;
   readonly user_id: string;
-  readonly user_name?: string;
+  readonly user_name?: string | undefined;
   readonly active: boolean;
 }
 
 export class Typing {
-  readonly #clock: Clock;
-  readonly #timers: Timers;
-  readonly #timing: TypingTiming;
+  readonly #context: Context;
   readonly #changed: (change: TypingChange) => void;
-  readonly #sentAtMs = new Map<string, number>();
   /** Who types where, by conversation. */
   readonly #active = new Map<string, Map<string, TypingFrame>>();
 
-  constructor(clock: Clock, timers: Timers, timing: TypingTiming, changed: (change: TypingChange) => void) {
-    this.#clock = clock;
-    this.#timers = timers;
-    this.#timing = timing;
+  constructor(context: Context, changed: (change: TypingChange) => void) {
+    this.#context = context;
     this.#changed = changed;
   }
 
   /** Whether a frame may go out now; if so, it counts as sent. */
   mayTell(conversationId: string): boolean {
-    const nowMs = this.#clock.nowMs();
-    for (const [id, sentAtMs] of this.#sentAtMs)
-      if (nowMs - sentAtMs >= this.#timing.typingEveryMs || nowMs < sentAtMs) this.#sentAtMs.delete(id);
-    if (this.#sentAtMs.has(conversationId)) return false;
-    this.#sentAtMs.set(conversationId, nowMs);
-    return true;
+    return this.#context.timers.isDue(`typed\n${conversationId}`, this.#context.timing.typingEveryMs);
   }
 
   in(conversationId: string): readonly TypingFrame[] {
@@ -50,7 +39,7 @@ export class Typing {
     const users = this.#active.get(frame.conversation_id) ?? new Map<string, TypingFrame>();
     const isNew = !users.has(frame.user_id);
     this.#active.set(frame.conversation_id, users.set(frame.user_id, frame));
-    this.#timers.set(timerName(frame.conversation_id, frame.user_id), this.#timing.typingExpiryMs, () =>
+    this.#context.timers.set(timerName(frame.conversation_id, frame.user_id), this.#context.timing.typingExpiryMs, () =>
       this.stopped(frame.conversation_id, frame.user_id),
     );
     if (isNew) this.#changed(change(frame, true));
@@ -63,13 +52,12 @@ export class Typing {
     if (users === undefined || frame === undefined) return;
     users.delete(userId);
     if (users.size === 0) this.#active.delete(conversationId);
-    this.#timers.clear(timerName(conversationId, userId));
+    this.#context.timers.clear(timerName(conversationId, userId));
     this.#changed(change(frame, false));
   }
 
   clear(): void {
     this.#active.clear();
-    this.#sentAtMs.clear();
   }
 }
 
@@ -80,5 +68,5 @@ function timerName(conversationId: string, userId: string): string {
 
 function change(frame: TypingFrame, active: boolean): TypingChange {
   const { conversation_id, user_id, user_name } = frame;
-  return { conversation_id, user_id, ...(user_name === undefined ? {} : { user_name }), active };
+  return { conversation_id, user_id, user_name, active };
 }

@@ -15,7 +15,7 @@ export type WebSocketConstructor = new (url: string, protocols: string[]) => Web
 export function findWebSocket(given: WebSocketConstructor | undefined): WebSocketConstructor {
   const found = given ?? globalThis.WebSocket;
   if (found === undefined) {
-    throw new Error('This platform has no WebSocket: pass one as the option `webSocket`, for example `import { WebSocket } from "ws"`.');
+    throw new Error('No WebSocket on this platform: pass one as the option `webSocket`, for example the one of the package "ws".');
   }
   return found;
 }

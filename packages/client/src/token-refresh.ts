@@ -11,40 +11,33 @@ export type TokenProvider = (request: TokenRequest) => string | null | Promise<s
 /** A refresh that failed is tried again this often while the old token lasts. */
 const REFRESH_RETRY_MS = 5_000;
 
-/** Asks the application for tokens: one for each attempt to connect, and one in time before the connection's own expires. */
-export class TokenSource {
+/** Brings an open connection a new token before its old one expires. */
+export class TokenRefresh {
   readonly #provider: TokenProvider;
   readonly #timers: Timers;
+  readonly #send: (token: string) => void;
   readonly #failed: (cause: unknown) => void;
-  #refreshNumber = 0;
 
-  constructor(provider: TokenProvider, timers: Timers, failed: (cause: unknown) => void) {
+  constructor(provider: TokenProvider, timers: Timers, send: (token: string) => void, failed: (cause: unknown) => void) {
     this.#provider = provider;
     this.#timers = timers;
+    this.#send = send;
     this.#failed = failed;
   }
 
-  async forConnect(isStale: boolean): Promise<string | null> {
-    return this.#provider({ refresh: isStale });
-  }
-
-  /** `send` hands the new token to the connection that asked. A provider that has none lets the old one expire. */
-  async refresh(send: (token: string) => void): Promise<void> {
-    this.#refreshNumber += 1;
-    const number = this.#refreshNumber;
+  /** Until there is one. A provider that has none lets the old one expire. */
+  async refresh(): Promise<void> {
     try {
       const token = await this.#provider({ refresh: true });
-      if (number === this.#refreshNumber && token !== null) send(token);
+      if (token !== null) this.#send(token);
     } catch (error) {
-      if (number !== this.#refreshNumber) return;
       this.#failed(error);
-      this.#timers.set('token', REFRESH_RETRY_MS, () => void this.refresh(send));
+      this.#timers.set('token', REFRESH_RETRY_MS, () => void this.refresh());
     }
   }
 
   /** The connection is gone: the next one brings its own. */
   disconnected(): void {
-    this.#refreshNumber += 1;
     this.#timers.clear('token');
   }
 }
