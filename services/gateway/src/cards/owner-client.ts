@@ -1,0 +1,162 @@
+import type { Clock } from '@event-gateway/runtime';
+import { errors, Pool } from 'undici';
+import type { CardsMetrics, OwnerName } from './cards-metrics.js';
+import type { OwnerAnswer, OwnerFault } from './owner-answer.js';
+import { OwnerBreaker, type OwnerVerdict } from './owner-breaker.js';
+import { RequestSlots } from './request-slots.js';
+
+export interface OwnerRequest {
+  /** Path and query, percent-encoded. */
+  readonly path: string;
+  /** JSON; makes it a POST. */
+  readonly body?: string;
+  readonly signal?: AbortSignal;
+  /** Goes before others that wait, and is never refused for their number. */
+  readonly isUrgent?: boolean;
+}
+
+export interface OwnerClientOptions {
+  readonly name: OwnerName;
+  /** Its path is put before those of the requests. */
+  readonly baseUrl: string;
+  readonly bearerToken: string | undefined;
+  /** From sending the request to the last byte of the answer. */
+  readonly timeoutMs: number;
+  readonly breakerOpenMs: number;
+  readonly maxConcurrent: number;
+  readonly maxQueued: number;
+  readonly maxResponseBytes: number;
+  /** Statuses that say `none`; every other status but 200 is a fault. */
+  isNone(status: number): boolean;
+}
+
+/** Requests that are already lost are not worth a body of any size. */
+const maxDiscardedBytes = 65_536;
+
+/**
+ * HTTP to one owner: keep-alive connections, bounded in number, in time and in size, behind a breaker. A request never
+ * rejects: what can go wrong is a fault with a reason.
+ */
+export class OwnerClient<T> {
+  readonly #options: OwnerClientOptions;
+  readonly #decode: (body: Uint8Array) => T | undefined;
+  readonly #clock: Clock;
+  readonly #metrics: CardsMetrics;
+  readonly #breaker: OwnerBreaker;
+  readonly #slots: RequestSlots;
+  readonly #pool: Pool;
+  readonly #basePath: string;
+  readonly #headers: Readonly<Record<string, string>>;
+
+  /** `decode` returns undefined for a malformed body. */
+  constructor(options: OwnerClientOptions, decode: (body: Uint8Array) => T | undefined, clock: Clock, metrics: CardsMetrics) {
+    this.#options = options;
+    this.#decode = decode;
+    this.#clock = clock;
+    this.#metrics = metrics;
+    this.#breaker = new OwnerBreaker(clock, { openMs: options.breakerOpenMs }, (isOpen) => metrics.breaker(options.name, isOpen));
+    this.#slots = new RequestSlots(options.maxConcurrent, options.maxQueued);
+    const url = new URL(options.baseUrl);
+    this.#basePath = url.pathname.replace(/\/+$/, '');
+    this.#headers = {
+      accept: 'application/json',
+      ...(options.bearerToken === undefined ? {} : { authorization: `Bearer ${options.bearerToken}` }),
+    };
+    this.#pool = new Pool(url.origin, {
+      connections: options.maxConcurrent,
+      maxResponseSize: options.maxResponseBytes,
+      connect: { timeout: options.timeoutMs },
+      // One timer of ours ends the request as a whole; these measure pauses only.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  }
+
+  /** False while the owner is left alone or tried: nobody should wait for it. */
+  get isServing(): boolean {
+    return this.#breaker.isClosed;
+  }
+
+  /** Ms until the owner is asked again; 0 when it serves. */
+  get waitMs(): number {
+    return this.#breaker.waitMs;
+  }
+
+  /** Called when the owner, left alone for a while, should be tried with a request that somebody wants. */
+  onProbe(probe: () => void): void {
+    this.#breaker.onProbe(probe);
+  }
+
+  /** Never rejects. */
+  async request(request: OwnerRequest): Promise<OwnerAnswer<T>> {
+    const answer = this.#breaker.waitMs > 0 ? fault('breaker_open') : await this.#requestInTurn(request);
+    if (answer.kind === 'fault') this.#metrics.fault(this.#options.name, answer.reason);
+    return answer;
+  }
+
+  async stop(): Promise<void> {
+    this.#breaker.stop();
+    await this.#pool.destroy();
+  }
+
+  async #requestInTurn(request: OwnerRequest): Promise<OwnerAnswer<T>> {
+    const slot = await this.#slots.take(request.signal, request.isUrgent);
+    if (slot !== 'granted') return fault(slot === 'full' ? 'overloaded' : 'aborted');
+    try {
+      const judged = await this.#breaker.run(async () => {
+        const answer = await this.#send(request);
+        return { answer, verdict: verdictOf(answer) };
+      });
+      return judged?.answer ?? fault('breaker_open');
+    } finally {
+      this.#slots.release();
+    }
+  }
+
+  async #send(request: OwnerRequest): Promise<OwnerAnswer<T>> {
+    const controller = new AbortController();
+    const abort = (): void => controller.abort();
+    const timer = this.#clock.setTimeout(abort, this.#options.timeoutMs);
+    request.signal?.addEventListener('abort', abort, { once: true });
+    const startedMs = this.#clock.nowMs();
+    try {
+      return await this.#exchange(request, controller.signal);
+    } catch (error) {
+      if (request.signal?.aborted) return fault('aborted');
+      return fault(controller.signal.aborted ? 'timeout' : reasonOf(error));
+    } finally {
+      timer.cancel();
+      request.signal?.removeEventListener('abort', abort);
+      this.#metrics.fetched(this.#options.name, this.#clock.nowMs() - startedMs);
+    }
+  }
+
+  async #exchange(request: OwnerRequest, signal: AbortSignal): Promise<OwnerAnswer<T>> {
+    const { statusCode, body } = await this.#pool.request({
+      method: request.body === undefined ? 'GET' : 'POST',
+      path: this.#basePath + request.path,
+      headers: request.body === undefined ? this.#headers : { ...this.#headers, 'content-type': 'application/json' },
+      body: request.body ?? null,
+      signal,
+    });
+    if (statusCode !== 200) {
+      await body.dump({ limit: maxDiscardedBytes, signal });
+      return this.#options.isNone(statusCode) ? { kind: 'none' } : fault('status');
+    }
+    const value = this.#decode(await body.bytes());
+    return value === undefined ? fault('malformed') : { kind: 'found', value };
+  }
+}
+
+function fault(reason: OwnerFault): { readonly kind: 'fault'; readonly reason: OwnerFault } {
+  return { kind: 'fault', reason };
+}
+
+function reasonOf(error: unknown): OwnerFault {
+  return error instanceof errors.ResponseExceededMaxSizeError ? 'oversized' : 'unreachable';
+}
+
+function verdictOf(answer: OwnerAnswer<unknown>): OwnerVerdict {
+  if (answer.kind !== 'fault') return 'ok';
+  return answer.reason === 'aborted' ? 'none' : 'fault';
+}

@@ -1,0 +1,131 @@
+import {
+  type ConversationCard,
+  type ConversationId,
+  decodeConversationCard,
+  decodeSyncPage,
+  decodeUserCard,
+  encodeSyncRequest,
+  type SyncPage,
+  type SyncRequest,
+  type UserCard,
+  type UserId,
+} from '@event-gateway/protocol';
+import type { Clock } from '@event-gateway/runtime';
+import type { CardSource } from './card-cache.js';
+import type { CardsMetrics } from './cards-metrics.js';
+import type { OwnerAnswer } from './owner-answer.js';
+import { OwnerClient, type OwnerClientOptions } from './owner-client.js';
+
+export interface OwnersOptions {
+  /** USER_SERVICE_URL. */
+  readonly userServiceUrl: string;
+  /** MESSENGER_URL. */
+  readonly messengerUrl: string;
+  /** OWNER_TOKEN. */
+  readonly ownerToken: string | undefined;
+  /** OWNER_TIMEOUT_MS. */
+  readonly ownerTimeoutMs: number;
+  /** OWNER_BREAKER_OPEN_MS. */
+  readonly ownerBreakerOpenMs: number;
+  /** SYNC_TIMEOUT_MS. */
+  readonly syncTimeoutMs: number;
+  /** SYNC_CONCURRENCY. */
+  readonly syncConcurrency: number;
+  /** SYNC_QUEUE. */
+  readonly syncQueue: number;
+}
+
+/** How a page is asked for. */
+export interface SyncPageOptions {
+  readonly signal: AbortSignal;
+  /** Not the first page of its sync: goes before those who have nothing yet. */
+  readonly isContinued: boolean;
+}
+
+/** Cards are small and answered from memory: this many at once keep an owner busy without burying it. */
+const cardsConcurrency = 32;
+/** A batch needs a few hundred at most; thousands of resumes at once may need their senders all together. */
+const cardsQueue = 10_000;
+/** A conversation of twenty thousand participants. */
+const maxCardBytes = 1_048_576;
+const maxSyncPageBytes = 8_388_608;
+
+/** The services that own what the gateway shows: user-service (user cards) and the messenger (conversation cards, sync). */
+export class Owners {
+  readonly users: CardSource<UserId, UserCard>;
+  readonly conversations: CardSource<ConversationId, ConversationCard>;
+  readonly #clients: readonly { stop(): Promise<void> }[];
+  readonly #sync: OwnerClient<SyncPage>;
+
+  constructor(clock: Clock, metrics: CardsMetrics, options: OwnersOptions) {
+    const common = { bearerToken: options.ownerToken, breakerOpenMs: options.ownerBreakerOpenMs };
+    const forCards: Omit<OwnerClientOptions, 'name' | 'baseUrl'> = {
+      ...common,
+      timeoutMs: options.ownerTimeoutMs,
+      maxConcurrent: cardsConcurrency,
+      maxQueued: cardsQueue,
+      maxResponseBytes: maxCardBytes,
+      isNone: (status) => status === 404,
+    };
+    const userService = new OwnerClient(
+      { ...forCards, name: 'user-service', baseUrl: options.userServiceUrl },
+      decodeUserCard,
+      clock,
+      metrics,
+    );
+    const messenger = new OwnerClient(
+      { ...forCards, name: 'messenger', baseUrl: options.messengerUrl },
+      decodeConversationCard,
+      clock,
+      metrics,
+    );
+    this.#sync = new OwnerClient(
+      {
+        ...common,
+        name: 'messenger-sync',
+        baseUrl: options.messengerUrl,
+        timeoutMs: options.syncTimeoutMs,
+        maxConcurrent: options.syncConcurrency,
+        maxQueued: options.syncQueue,
+        maxResponseBytes: maxSyncPageBytes,
+        // Refusing one user is an answer; being too slow or too busy is not.
+        isNone: (status) => status >= 400 && status < 500 && status !== 408 && status !== 429,
+      },
+      decodeSyncPage,
+      clock,
+      metrics,
+    );
+    this.users = cardSource(userService, (id) => `/internal/users/${id}/card`);
+    this.conversations = cardSource(messenger, (id) => `/internal/conversations/${id}/card`);
+    this.#clients = [userService, messenger, this.#sync];
+  }
+
+  /** Asks the messenger for one page; at most SYNC_CONCURRENCY at once. Never rejects. */
+  fetchSyncPage(request: SyncRequest, { signal, isContinued }: SyncPageOptions): Promise<OwnerAnswer<SyncPage>> {
+    return this.#sync.request({ path: '/internal/sync', body: encodeSyncRequest(request), signal, isUrgent: isContinued });
+  }
+
+  /** Ms until the messenger is asked for pages again; 0 when it serves. */
+  get syncWaitMs(): number {
+    return this.#sync.waitMs;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#clients.map((client) => client.stop()));
+  }
+}
+
+/** `pathOf` is given the id percent-encoded. */
+function cardSource<I extends string, T>(client: OwnerClient<T>, pathOf: (id: string) => string): CardSource<I, T> {
+  return {
+    fetch: async (id) => {
+      // As a path segment these two mean another path, however they are encoded: no owner can be asked for them.
+      if (id === '.' || id === '..') return { kind: 'none' };
+      return client.request({ path: pathOf(encodeURIComponent(id)) });
+    },
+    get isServing() {
+      return client.isServing;
+    },
+    onProbe: (probe) => client.onProbe(probe),
+  };
+}
