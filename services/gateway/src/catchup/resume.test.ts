@@ -1,5 +1,5 @@
 import type { ConversationId, StreamId, UserId } from '@event-gateway/protocol';
-import { FakeClock, Metrics } from '@event-gateway/runtime';
+import { FakeClock, Metrics, silentLogger } from '@event-gateway/runtime';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { greetingConnection, testContext } from '../../test/connections.js';
@@ -40,29 +40,32 @@ function replica({ history = {} as Partial<StreamHistory>, maxBytes = 1e6 } = {}
   const tail = new RecentEvents(new FakeClock(), { maxBytes: 1e7, maxAgeMs: 1e9 });
   const metrics = new Metrics();
   const fanout = new Fanout(
-    hub,
-    tail,
-    cards,
-    { invalidate: () => undefined },
-    { bury: () => Promise.resolve() },
-    new FanoutMetrics(metrics),
-    context.clock,
     {
-      maxEntryBytes: 1e6,
+      hub,
+      tail,
+      cards,
+      invalidation: { invalidate: () => undefined },
+      deadLetters: { bury: () => Promise.resolve() },
+      metrics: new FanoutMetrics(metrics),
+      clock: context.clock,
+      logger: silentLogger,
     },
+    { maxEntryBytes: 1e6 },
   );
   context.handledId = () => fanout.handled.id;
   fanout.startAt(id(0));
   const snapshots: string[] = [];
   const noHistory: StreamHistory = { barrier: null, lastId: () => Promise.resolve(undefined), walk: () => Promise.resolve(undefined) };
   const resume = new Resume(
-    tail,
-    new TailScan(tail, context.clock),
-    fanout,
-    { ...noHistory, ...history },
-    cards,
-    { sendSnapshot: (connection) => snapshots.push(connection.id) },
-    new ResumeMetrics(metrics),
+    {
+      tail,
+      scan: new TailScan(tail, context.clock),
+      walk: fanout,
+      history: { ...noHistory, ...history },
+      cards,
+      presence: { sendSnapshot: (connection) => snapshots.push(connection.id) },
+      metrics: new ResumeMetrics(metrics),
+    },
     { replicaId: 'r', heartbeatMs: 1000, isPubsub: false },
   );
   const open = (userId: string, cursor?: string) => {

@@ -39,6 +39,16 @@ export interface SnapshotPort {
   sendSnapshot(connection: Connection): void;
 }
 
+export interface ResumeDeps {
+  readonly tail: RecentEvents;
+  readonly scan: TailScan;
+  readonly walk: HandledPort;
+  readonly history: StreamHistory;
+  readonly cards: LoadableCards;
+  readonly presence: SnapshotPort;
+  readonly metrics: ResumeMetrics;
+}
+
 export interface ResumeOptions {
   readonly replicaId: string;
   readonly heartbeatMs: number;
@@ -70,31 +80,12 @@ const chunkEvents = 64;
  */
 export class Resume {
   readonly #tail: RecentEvents;
-  readonly #scan: TailScan;
-  readonly #walk: HandledPort;
-  readonly #history: StreamHistory;
-  readonly #cards: LoadableCards;
-  readonly #presence: SnapshotPort;
-  readonly #metrics: ResumeMetrics;
+  readonly #deps: ResumeDeps;
   readonly #options: ResumeOptions;
 
-  constructor(
-    tail: RecentEvents,
-    scan: TailScan,
-    walk: HandledPort,
-    history: StreamHistory,
-    cards: LoadableCards,
-    presence: SnapshotPort,
-    metrics: ResumeMetrics,
-    options: ResumeOptions,
-  ) {
-    this.#tail = tail;
-    this.#scan = scan;
-    this.#walk = walk;
-    this.#history = history;
-    this.#cards = cards;
-    this.#presence = presence;
-    this.#metrics = metrics;
+  constructor(deps: ResumeDeps, options: ResumeOptions) {
+    this.#tail = deps.tail;
+    this.#deps = deps;
     this.#options = options;
   }
 
@@ -107,11 +98,11 @@ export class Resume {
     }
     const start = this.#startFromTail(cursor) ?? (await this.#startFromStream(cursor as StreamId, connection.userId));
     if (!connection.isOpen) return;
-    if (start.outcome !== undefined) this.#metrics.resumed(start.outcome);
+    if (start.outcome !== undefined) this.#deps.metrics.resumed(start.outcome);
     connection.greet(this.#hello(connection, start.hello));
-    if (start.outcome === 'unknown') connection.requireSync('cursor_unknown', this.#walk.handled.id);
+    if (start.outcome === 'unknown') connection.requireSync('cursor_unknown', this.#deps.walk.handled.id);
     await this.#replay(connection, start);
-    if (start.hello.resumed && connection.isOpen) this.#presence.sendSnapshot(connection);
+    if (start.hello.resumed && connection.isOpen) this.#deps.presence.sendSnapshot(connection);
   }
 
   /** Everything that can be decided at once; undefined when the stream has to be asked. */
@@ -124,26 +115,26 @@ export class Resume {
 
   async #startFromStream(cursor: StreamId, userId: UserId): Promise<Start> {
     if (compareStreamIds(cursor, this.#tail.lastId) > 0) {
-      const lastId = await this.#history.lastId();
+      const lastId = await this.#deps.history.lastId();
       if (this.#isFromLostEpoch(cursor)) return this.#fresh('unknown');
       if (this.#tail.covers(cursor)) return this.#resumed(cursor, 'tail');
       if (lastId === undefined || compareStreamIds(cursor, lastId) > 0) return this.#fresh('unknown');
       return { ...this.#resumed(cursor, 'ahead'), position: this.#tail.lastPosition, suppressUpTo: cursor };
     }
     const restarts = this.#tail.restarts;
-    const walked = await this.#history.walk(cursor, userId, () => this.#tail.lowerBound);
+    const walked = await this.#deps.history.walk(cursor, userId, () => this.#tail.lowerBound);
     if (walked === undefined || restarts !== this.#tail.restarts || !this.#tail.covers(walked.upTo)) return this.#fresh('unknown');
     return { ...this.#resumed(cursor, 'stream'), position: this.#tail.positionOf(walked.upTo), older: walked.events };
   }
 
   /** Redis has lost writes since: what this cursor stands for may no longer be what the stream holds. */
   #isFromLostEpoch(cursor: StreamId): boolean {
-    const { barrier } = this.#history;
+    const { barrier } = this.#deps.history;
     return barrier !== null && compareStreamIds(cursor, barrier) < 0;
   }
 
   #fresh(outcome: 'unknown' | undefined): Start {
-    const { id, position } = this.#walk.handled;
+    const { id, position } = this.#deps.walk.handled;
     return { hello: { resumed: false, cursor: id }, position, older: [], suppressUpTo: undefined, outcome };
   }
 
@@ -169,7 +160,7 @@ export class Resume {
     await this.#write(connection, start.older);
     let { position } = start;
     while (connection.isOpen && position !== this.#tail.lastPosition) {
-      const found = this.#scan.find(connection.userId, position);
+      const found = this.#deps.scan.find(connection.userId, position);
       const { events, position: reached } = found instanceof Promise ? await found : found;
       if (restarts !== this.#tail.restarts) return this.#missed(connection, 'gap');
       if (position + 1 < this.#tail.firstPosition) return this.#missed(connection, 'slow_consumer');
@@ -182,7 +173,7 @@ export class Resume {
 
   /** The tail let go of what this socket still needed. */
   #missed(connection: Connection, reason: SyncRequiredReason): void {
-    const { id, position } = this.#walk.handled;
+    const { id, position } = this.#deps.walk.handled;
     connection.requireSync(reason, id);
     connection.goLive(position);
   }
@@ -200,10 +191,10 @@ export class Resume {
         // Malformed: counted and buried when it was read.
         return typeof decoded === 'string' ? [] : [{ id, envelope: decoded, viewers: [connection.userId] }];
       });
-      const warming = enrich(chunk, this.#cards);
+      const warming = enrich(chunk, this.#deps.cards);
       if (warming !== undefined) await warming;
       for (const { id, envelope } of chunk) {
-        const frame = new EventFrames(envelope, id, this.#cards).for(connection.userId);
+        const frame = new EventFrames(envelope, id, this.#deps.cards).for(connection.userId);
         while (connection.writeReplayed(frame, envelope.type) === 'full') await connection.drained();
       }
     }

@@ -1,5 +1,5 @@
 import type { Envelope, MalformedReason, StreamId, SyncRequiredReason } from '@event-gateway/protocol';
-import type { Clock } from '@event-gateway/runtime';
+import type { Clock, Logger } from '@event-gateway/runtime';
 import { enrich } from '../frames/enrich.js';
 import type { LoadableCards } from '../frames/frame-cards.js';
 import type { Hub, LocalUser } from '../hub/hub.js';
@@ -22,6 +22,22 @@ export interface DeadLetters {
   bury(id: string, reason: MalformedReason, fields: readonly Buffer[]): Promise<void>;
 }
 
+export interface FanoutDeps {
+  readonly hub: Hub;
+  readonly tail: RecentEvents;
+  readonly cards: LoadableCards;
+  readonly invalidation: MatchedInvalidation;
+  readonly deadLetters: DeadLetters;
+  readonly metrics: FanoutMetrics;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface FanoutOptions {
+  /** Of the envelope, and of the recipients field, each; inclusive. */
+  readonly maxEntryBytes: number;
+}
+
 /** Up to where events have been written to every socket. */
 export interface Handled {
   /** Null in pub/sub mode. */
@@ -39,35 +55,18 @@ export interface Handled {
 export class Fanout implements BatchHandler, TailWarmer {
   readonly #hub: Hub;
   readonly #tail: RecentEvents;
-  readonly #cards: LoadableCards;
-  readonly #invalidation: MatchedInvalidation;
-  readonly #deadLetters: DeadLetters;
-  readonly #metrics: FanoutMetrics;
-  readonly #clock: Clock;
+  readonly #deps: FanoutDeps;
   readonly #maxEntryBytes: number;
   readonly #matcher: RecipientMatcher<LocalUser>;
   #handled: Handled = { id: null, position: 0 };
   #letters: Promise<void>[] = [];
 
-  constructor(
-    hub: Hub,
-    tail: RecentEvents,
-    cards: LoadableCards,
-    invalidation: MatchedInvalidation,
-    deadLetters: DeadLetters,
-    metrics: FanoutMetrics,
-    clock: Clock,
-    options: { readonly maxEntryBytes: number },
-  ) {
-    this.#hub = hub;
-    this.#tail = tail;
-    this.#cards = cards;
-    this.#invalidation = invalidation;
-    this.#deadLetters = deadLetters;
-    this.#metrics = metrics;
-    this.#clock = clock;
+  constructor(deps: FanoutDeps, options: FanoutOptions) {
+    this.#deps = deps;
+    this.#hub = deps.hub;
+    this.#tail = deps.tail;
     this.#maxEntryBytes = options.maxEntryBytes;
-    this.#matcher = new RecipientMatcher(hub);
+    this.#matcher = new RecipientMatcher(deps.hub);
   }
 
   get handled(): Handled {
@@ -100,8 +99,8 @@ export class Fanout implements BatchHandler, TailWarmer {
   async handle(batch: readonly StreamEntry[]): Promise<void> {
     const deliveries = this.#match(batch);
     if (deliveries.length > 0) {
-      this.#invalidation.invalidate(deliveries.map((delivery) => delivery.envelope));
-      const warming = enrich(deliveries, this.#cards);
+      this.#deps.invalidation.invalidate(deliveries.map((delivery) => delivery.envelope));
+      const warming = enrich(deliveries, this.#deps.cards);
       if (warming !== undefined) await warming;
       await this.#write(deliveries);
     }
@@ -119,7 +118,7 @@ export class Fanout implements BatchHandler, TailWarmer {
   }
 
   skipped(entries: number): void {
-    this.#metrics.read('skipped', entries);
+    this.#deps.metrics.read('skipped', entries);
   }
 
   /** Steps 2 and 3. An event that concerns nobody here costs its recipients' bytes and a place in the tail. */
@@ -133,9 +132,9 @@ export class Fanout implements BatchHandler, TailWarmer {
         this.#reject(entry, delivery);
       } else if (delivery !== undefined) deliveries.push(delivery);
     }
-    this.#metrics.read('malformed', malformed);
-    this.#metrics.read('delivered', deliveries.length);
-    this.#metrics.read('no_recipient', batch.length - malformed - deliveries.length);
+    this.#deps.metrics.read('malformed', malformed);
+    this.#deps.metrics.read('delivered', deliveries.length);
+    this.#deps.metrics.read('no_recipient', batch.length - malformed - deliveries.length);
     return deliveries;
   }
 
@@ -151,15 +150,18 @@ export class Fanout implements BatchHandler, TailWarmer {
   }
 
   #reject({ id, fields }: StreamEntry, reason: MalformedReason): void {
-    this.#metrics.malformed(reason);
+    this.#deps.metrics.malformed(reason);
     if (id === null) return;
     this.#tail.pass(id);
-    this.#letters.push(this.#deadLetters.bury(id, reason, fields));
+    this.#letters.push(this.#deps.deadLetters.bury(id, reason, fields));
   }
 
   async #write(deliveries: readonly Delivery[]): Promise<void> {
-    await writeFrames(deliveries, this.#cards, (connections) => this.#metrics.delivered(connections));
-    const nowMs = this.#clock.wallMs();
-    for (const { id } of deliveries) if (id !== null) this.#metrics.written(nowMs - Number.parseInt(id, 10));
+    await writeFrames(deliveries, this.#deps.cards, {
+      delivered: (connections) => this.#deps.metrics.delivered(connections),
+      failed: ({ id }, error) => this.#deps.logger.error({ id, error }, 'event could not be written'),
+    });
+    const nowMs = this.#deps.clock.wallMs();
+    for (const { id } of deliveries) if (id !== null) this.#deps.metrics.written(nowMs - Number.parseInt(id, 10));
   }
 }

@@ -35,36 +35,45 @@ function* userIdsOf(users: readonly LocalUser[]): IterableIterator<UserId> {
  */
 const maxWritesPerTurn = 1000;
 
+/** What the writer reports. */
+export interface WriteReport {
+  delivered(connections: number): void;
+  /** A fault of ours over one event: its neighbours go on. */
+  failed(delivery: Delivery, error: unknown): void;
+}
+
 /**
  * Steps 5 and 6: builds each event's frames, once per variant, and writes them to every socket in stream order. Frames of one
  * socket leave in one packet per turn. Resolves when the last one is written.
  */
-export async function writeFrames(
-  deliveries: readonly Delivery[],
-  cards: FrameCards,
-  onDelivered: (connections: number) => void,
-): Promise<void> {
+export async function writeFrames(deliveries: readonly Delivery[], cards: FrameCards, report: WriteReport): Promise<void> {
   let dirty: Connection[] = [];
   let writes = 0;
   for (const delivery of deliveries) {
     const frames = new EventFrames(delivery.envelope, delivery.id, cards);
     let connections = 0;
-    for (const user of delivery.users) {
-      const frame = frames.for(user.userId);
-      for (const connection of user.connections) {
-        connections++;
-        if (connection.enqueue(frame, delivery.envelope.type, delivery.position, delivery.id)) dirty.push(connection);
+    try {
+      for (const user of delivery.users) {
+        connections += enqueue(delivery, frames.for(user.userId), user.connections, dirty);
+        if (writes + connections < maxWritesPerTurn) continue;
+        flush(dirty);
+        dirty = [];
+        writes = -connections;
+        await new Promise(setImmediate);
       }
-      writes += user.connections.length;
-      if (writes < maxWritesPerTurn) continue;
-      flush(dirty);
-      dirty = [];
-      writes = 0;
-      await new Promise(setImmediate);
+    } catch (error) {
+      report.failed(delivery, error);
     }
-    onDelivered(connections);
+    writes += connections;
+    report.delivered(connections);
   }
   flush(dirty);
+}
+
+function enqueue(delivery: Delivery, frame: Uint8Array, connections: readonly Connection[], dirty: Connection[]): number {
+  for (const connection of connections)
+    if (connection.enqueue(frame, delivery.envelope.type, delivery.position, delivery.id)) dirty.push(connection);
+  return connections.length;
 }
 
 function flush(connections: readonly Connection[]): void {
