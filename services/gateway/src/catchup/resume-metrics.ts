@@ -9,7 +9,9 @@ export class ResumeMetrics {
   readonly #resumes: Counter;
 
   constructor(metrics: Metrics) {
-    this.#resumes = metrics.counter('gateway_resumes_total', 'Connections that brought a cursor, by what became of it.', { labels: { outcome: outcomes } });
+    this.#resumes = metrics.counter('gateway_resumes_total', 'Connections that brought a cursor, by what became of it.', {
+      labels: { outcome: outcomes },
+    });
   }
 
   resumed(outcome: ResumeOutcome): void {
