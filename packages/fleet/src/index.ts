@@ -7,6 +7,7 @@ export { Nginx, type NginxOptions } from './nginx/nginx.js';
 export { FleetHome } from './processes/fleet-home.js';
 export type { Exit, FleetProcess } from './processes/fleet-process.js';
 export { type RedisServer, type RedisServerOptions, type RedisUser, startRedisServer } from './redis/redis-server.js';
+export { type RedisSentinel, type SentinelOptions, startRedisSentinel } from './redis/redis-sentinel.js';
 export { type Reply, RespClient } from './redis/resp-client.js';
 export { type Environment, type HttpAnswer, Replica, type ReplicaOptions } from './replica.js';
 export { Sandbox, type SandboxOptions } from './sandbox.js';
