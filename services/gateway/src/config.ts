@@ -146,3 +146,11 @@ export function configWarnings(config: GatewayConfig): string[] {
   if (config.UNSAFE_SHARED_GROUP) warnings.push('UNSAFE_SHARED_GROUP is set: every event reaches one replica only');
   return warnings;
 }
+
+/**
+ * The transport library reads this once, when it is loaded, and refuses longer request lines and headers. Its own default of
+ * 4 KiB is less than what a token with a few dozen claims takes.
+ */
+export function raiseHeaderLimit(): void {
+  process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= '16384';
+}

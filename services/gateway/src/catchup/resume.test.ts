@@ -44,7 +44,7 @@ function replica({ history = {} as Partial<StreamHistory>, maxBytes = 1e6 } = {}
       hub,
       tail,
       cards,
-      invalidation: { invalidate: () => undefined },
+      invalidation: { onEvent: () => undefined },
       deadLetters: { bury: () => Promise.resolve() },
       metrics: new FanoutMetrics(metrics),
       clock: context.clock,

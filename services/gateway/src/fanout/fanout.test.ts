@@ -28,7 +28,7 @@ function replica({ cards = hotCards, maxEntryBytes = 4096 } = {}) {
       hub,
       tail,
       cards,
-      invalidation: { invalidate: () => undefined },
+      invalidation: { onEvent: () => undefined },
       deadLetters,
       metrics: new FanoutMetrics(metrics),
       clock: context.clock,

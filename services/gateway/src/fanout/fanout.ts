@@ -14,7 +14,7 @@ import { Delivery, writeFrames } from './write-frames.js';
 
 /** Events that say that a card has changed: nothing older may be shown with their batch. */
 export interface MatchedInvalidation {
-  invalidate(envelopes: Iterable<Envelope>): void;
+  onEvent(envelope: Envelope): void;
 }
 
 export interface DeadLetters {
@@ -99,7 +99,7 @@ export class Fanout implements BatchHandler, TailWarmer {
   async handle(batch: readonly StreamEntry[]): Promise<void> {
     const deliveries = this.#match(batch);
     if (deliveries.length > 0) {
-      this.#deps.invalidation.invalidate(deliveries.map((delivery) => delivery.envelope));
+      for (const { envelope } of deliveries) this.#deps.invalidation.onEvent(envelope);
       const warming = enrich(deliveries, this.#deps.cards);
       if (warming !== undefined) await warming;
       await this.#write(deliveries);

@@ -62,6 +62,8 @@ export class Drain {
 
   #sayGoodbye(connection: Connection | undefined): void {
     if (connection === undefined || !connection.isOpen) return;
+    // One that has not been greeted comes back with what it brought.
+    if (!connection.isGreeted) return connection.close('drain');
     const cursor = this.#deps.cursorFor(connection);
     const afterMs = Math.floor(Math.random() * (this.#options.reconnectJitterMs + 1));
     connection.writeControl({ type: 'reconnect', after_ms: afterMs, ...(cursor === undefined ? {} : { cursor }) });

@@ -1,0 +1,52 @@
+import type { StreamId, UserId } from '@event-gateway/protocol';
+import { FakeClock, systemClock } from '@event-gateway/runtime';
+import { expect, test } from 'vitest';
+import { RecentEvents } from '../tail/recent-events.js';
+import { TailScan } from './tail-scan.js';
+
+const envelope = Buffer.from('{"type":"x"}');
+
+function tailFor(recipientsOf: (n: number) => readonly string[], count: number, maxBytes = 1e9): RecentEvents {
+  const tail = new RecentEvents(new FakeClock(), { maxBytes, maxAgeMs: 1e9 });
+  for (let n = 1; n <= count; n++) tail.append(`${n}-0` as StreamId, Buffer.from(JSON.stringify(recipientsOf(n))), envelope);
+  return tail;
+}
+
+test('a short stretch is looked through at once', () => {
+  const tail = tailFor((n) => (n % 2 === 0 ? ['a', 'b'] : ['b']), 10);
+  const found = new TailScan(tail, systemClock).find('a' as UserId, 4);
+  expect(found).toMatchObject({ position: 10, events: [{ id: '6-0' }, { id: '8-0' }, { id: '10-0' }] });
+});
+
+test('recipients that came decoded, or with escapes, are found as well', () => {
+  const tail = tailFor(() => [], 0);
+  tail.append('1-0' as StreamId, ['a' as UserId], envelope);
+  tail.append('2-0' as StreamId, Buffer.from(String.raw`["\u0061"]`), envelope);
+  expect(new TailScan(tail, systemClock).find('a' as UserId, 0)).toMatchObject({ events: [{ id: '1-0' }, { id: '2-0' }] });
+});
+
+test('many who come back at the same moment share one pass, each gets their own events after their own position', async () => {
+  let looks = 0;
+  const users = Array.from({ length: 50 }, (_, i) => `user-${i}`);
+  const tail = tailFor((n) => [users[n % 50] ?? '', users[(n * 7) % 50] ?? ''], 5000);
+  const at = tail.at.bind(tail);
+  tail.at = (position) => {
+    looks++;
+    return at(position);
+  };
+  const scan = new TailScan(tail, systemClock);
+  const found = await Promise.all(users.map((user, i) => scan.find(user as UserId, i)));
+  expect(looks).toBe(5000);
+  for (const [i, { events, position }] of found.entries()) {
+    expect(position).toBe(5000);
+    const expected = Array.from({ length: 5000 }, (_, k) => k + 1).filter((n) => n > i && (n % 50 === i || (n * 7) % 50 === i));
+    expect(events.map(({ id }) => id)).toEqual(expected.map((n) => `${n}-0`));
+  }
+});
+
+test('a user with several connections that come back together gets each one’s events', async () => {
+  const tail = tailFor(() => ['a'], 3000);
+  const scan = new TailScan(tail, systemClock);
+  const [first, second] = await Promise.all([scan.find('a' as UserId, 0), scan.find('a' as UserId, 1000)]);
+  expect([first.events.length, second.events.length]).toEqual([3000, 2000]);
+});
