@@ -1,0 +1,21 @@
+import { type Route, route } from '../http/router.js';
+import { StaticFiles } from '../http/static-files.js';
+
+export interface PageFolders {
+  readonly page: URL;
+  /** The built client package. */
+  readonly client: URL;
+}
+
+/** The demo page and the client package that it runs on. */
+export function pageRoutes({ page, client }: PageFolders): Route[] {
+  const pageFiles = new StaticFiles(page);
+  const clientFiles = new StaticFiles(client);
+  return [
+    route('GET', '/', () => pageFiles.read('index.html')),
+    // A redirect, so that whatever the package imports is found beside it.
+    route('GET', '/client.js', () => ({ status: 302, headers: { location: '/client/index.js' } })),
+    route('GET', '/client/*', (_request, { '*': path }) => clientFiles.read(path)),
+    route('GET', '/page/*', (_request, { '*': path }) => pageFiles.read(path)),
+  ];
+}
