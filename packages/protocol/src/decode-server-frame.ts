@@ -17,7 +17,7 @@ import type {
   SyncRequiredFrame,
   TypingFrame,
 } from './server-frame.js';
-import { isStreamId, type StreamId } from './stream-id.js';
+import { isStreamId } from './stream-id.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -203,9 +203,9 @@ function decodeConversationHeader(value: unknown): ConversationHeader | undefine
   const type = asConversationType(fields?.['type']);
   const title = fields?.['title'];
   const avatarUrl = fields?.['avatar_url'];
-  if (type === undefined) return undefined;
+  if (fields === undefined || (type === undefined && fields['type'] !== undefined)) return undefined;
   return {
-    type,
+    ...(type === undefined ? {} : { type }),
     ...(typeof title === 'string' ? { title } : {}),
     ...(typeof avatarUrl === 'string' ? { avatar_url: avatarUrl } : {}),
   };
@@ -217,7 +217,7 @@ function staleOf(fields: Fields): { stale?: true } {
 
 /** Undefined when it is neither an id nor null. */
 function asCursor(value: unknown): FrameCursor | undefined {
-  return value === null || isStreamId(value) ? (value as StreamId | null) : undefined;
+  return value === null || isStreamId(value) ? value : undefined;
 }
 
 function asOptionalCursor(value: unknown): { cursor?: FrameCursor } | undefined {

@@ -118,6 +118,11 @@ describe('durable frames', () => {
     expect(decodeServerFrame(JSON.stringify({ ...message, ...fields }))).toBeUndefined();
   });
 
+  test('whose conversation is not known by a fault have a title of "…" and no type', () => {
+    const frame = { ...message, conversation: { title: '…' } };
+    expect(decodeServerFrame(JSON.stringify(frame))).toEqual(frame);
+  });
+
   test('of other types need `data`', () => {
     expect(decodeServerFrame('{"type":"poll.closed"}')).toBeUndefined();
   });

@@ -123,7 +123,8 @@ export type ServerFrameType = ServerFrame['type'];
 
 /** The card fields that accompany a defined event of a conversation. */
 export interface ConversationHeader {
-  readonly type: 'direct' | 'group';
+  /** Absent when the card is missing by a fault: the title then is "…". */
+  readonly type?: 'direct' | 'group';
   readonly title?: string;
   readonly avatar_url?: string;
 }

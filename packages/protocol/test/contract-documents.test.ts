@@ -240,7 +240,7 @@ describe('durable frames', () => {
 
   test.each<[string, object]>([
     ['live', { ...live, message, conversation }],
-    ['with a card missing by a fault', { ...live, message: { ...message, sender_name: '…' }, stale: true }],
+    ['with a card missing by a fault', { ...live, message: { ...message, sender_name: '…' }, conversation: { title: '…' }, stale: true }],
     ['synced', { type: 'message.new', conversation_id: 'c1', message, conversation }],
     ['with a payload of its own', { type: 'message.edited', message: {} }],
     [
@@ -344,7 +344,7 @@ describe('HTTP', () => {
     { method: 'POST', path: '/internal/users/u1/disconnect', status: 503, body: error('redis_unavailable') },
     { method: 'GET', path: '/internal/replicas', status: 200, body: { replicas: [replica] } },
     { method: 'GET', path: '/internal/replicas', status: 401, body: error('unauthorized') },
-    { method: 'GET', path: '/healthz', status: 200 },
+    { method: 'GET', path: '/healthz', status: 200, body: { alive: true } },
     { method: 'GET', path: '/readyz', status: 200, body: { ready: true } },
     { method: 'GET', path: '/readyz', status: 200, body: { ready: true, degraded: ['redis'] } },
     {
