@@ -35,8 +35,7 @@ export interface SyncQuestion {
 export function planSync(dialogs: readonly Dialog[], question: SyncQuestion, windowMessages: number, throughPosition: number): SyncPlan {
   const plan = dialogs.map(({ conversationId, type, title, peerId, lastSeq }): SyncDialog => {
     const known = question.lastSeqs.get(conversationId);
-    // A client may claim more than there is (this database is younger than its memory): then nothing is above it.
-    const afterSeq = known === undefined ? Math.max(0, lastSeq - windowMessages) : Math.min(known, lastSeq);
+    const afterSeq = known ?? Math.max(0, lastSeq - windowMessages);
     return { conversationId, type, title, peerId, afterSeq, throughSeq: lastSeq, isKnown: known !== undefined };
   });
   return { dialogs: plan, sinceMs: question.sinceMs, throughPosition };
