@@ -117,7 +117,7 @@ export class CatchUp implements SyncInFlight {
     this.#schedule(0);
   }
 
-  /** After every durable frame: a seq that is missing gets a moment, then a sync. */
+  /** Whenever there may be a new gap: a seq that is missing gets a moment, then a sync. */
   watchGaps(): void {
     if (!this.#ledger.hasGap || this.#ledger.hole !== undefined || this.#context.timers.has('gap')) return;
     this.#context.timers.set('gap', Math.min(MAX_GAP_GRACE_MS, this.#context.timing.gapGraceMs * 4 ** this.#fruitlessGaps), () => {
@@ -146,7 +146,7 @@ export class CatchUp implements SyncInFlight {
   /** False when the error is about something else. */
   failed(error: FrameError): boolean {
     if (this.#chain === undefined || (error.ref !== undefined && error.ref !== String(this.#ref))) return false;
-    if (error.ref === undefined && !error.code.startsWith('sync_')) return false;
+    if (error.ref === undefined && !/^sync_/.test(error.code)) return false;
     this.#retry(error.code, waitMs(error.retry_after_ms, 0));
     return true;
   }
@@ -210,12 +210,12 @@ export class CatchUp implements SyncInFlight {
   }
 
   #more(chain: Chain, next: unknown): void {
-    // More to come and nothing came: without a pause this would go on for ever at full speed.
-    if (chain.frames === 0) return this.#retry('sync_stuck', 0);
-    if (typeof next !== 'string') return this.#start();
     // The page is one of the request that began this sync, so it is asked with the same seqs.
-    chain.next = next;
-    this.#ask(chain);
+    if (typeof next === 'string') chain.next = next;
+    const goOn = (): void => (typeof next === 'string' ? this.#ask(chain) : this.#start());
+    if (chain.frames > 0) goOn();
+    // More to come and nothing came: without a pause this could go on for ever at full speed.
+    else this.#context.timers.set('sync', this.#backoff.nextMs(), goOn);
   }
 
   #retry(failure: string, retryAfterMs: number): void {
@@ -241,6 +241,7 @@ export class CatchUp implements SyncInFlight {
     this.#ports.advanced();
     this.#ports.changed();
     if (nextHole !== undefined) this.#schedule(nextHole.afterMs);
+    this.watchGaps();
   }
 }
 

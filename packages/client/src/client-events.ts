@@ -48,7 +48,7 @@ export interface ClientEvents {
   presence: PresenceEntry;
   status: ConnectionStatus;
   hello: HelloFrame;
-  /** A sync has ended: nothing is missing any more. The seqs it delivered, by conversation. */
+  /** A sync has ended: nothing is missing any more, in any conversation, up to these seqs. */
   synced: ReadonlyMap<string, number>;
   error: ClientError;
 }

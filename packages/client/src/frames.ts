@@ -117,6 +117,7 @@ export type ServerFrame = { readonly control: ControlFrame } | { readonly durabl
 export function decodeFrame(text: unknown): ServerFrame | undefined {
   const frame = typeof text === 'string' ? parse(text) : undefined;
   if (!isRecord(frame) || typeof frame['type'] !== 'string') return undefined;
+  if (frame['type'] === 'error' && !isRecord(frame['error'])) return undefined;
   // Tolerant: whatever decides something is read through the readers below by whoever acts on it.
   return RESERVED.test(frame['type']) ? { control: frame as unknown as ControlFrame } : { durable: frame as unknown as DurableFrame };
 }

@@ -13,21 +13,19 @@ import {
   isPresenceEntry,
   presenceEntries,
   type SyncCompleteFrame,
-  seqEntries,
   type TypingFrame,
   waitMs,
 } from './frames.js';
 import { Inbox, type InboxEvent } from './inbox.js';
 import { Ledger } from './ledger.js';
 import { Link, type LinkPhase, type LinkTarget } from './link.js';
-import { memoryStorage } from './memory-storage.js';
 import { DEFAULT_TIMING, type GatewayClientOptions } from './options.js';
 import { browserPageSignals } from './page-signals.js';
 import { PresenceStore } from './presence-store.js';
 import { staleCards } from './stale-cards.js';
 import { StateSaver } from './state-saver.js';
 import { Timers } from './timers.js';
-import { TokenRefresh } from './token-refresh.js';
+import { refreshToken } from './token-refresh.js';
 import { Typing } from './typing.js';
 import { findWebSocket } from './web-socket.js';
 
@@ -47,7 +45,6 @@ export class GatewayClient {
   readonly #typing: Typing;
   readonly #presence = new PresenceStore((entry) => this.#emitter.emit('presence', entry));
   readonly #saver: StateSaver;
-  readonly #tokens: TokenRefresh;
   readonly #link: Link;
   #loaded: Promise<void> | undefined;
   #userId: string | undefined;
@@ -58,21 +55,17 @@ export class GatewayClient {
   /** @throws Error when the platform has no WebSocket and none is given. */
   constructor(options: GatewayClientOptions) {
     const clock = options.clock ?? systemClock;
-    const page = options.page === undefined ? browserPageSignals() : (options.page ?? undefined);
+    const page = options.page === undefined ? browserPageSignals() : options.page;
     const timers = new Timers(clock);
     const timing = { ...DEFAULT_TIMING, ...options.timing };
     const context = { clock, timers, timing, random: options.random ?? Math.random };
     this.#options = options;
     this.#context = context;
+    if (options.refetch !== undefined) this.#emitter.on('refetch', options.refetch);
     this.#typing = new Typing(context, (change) => this.#emitter.emit('typing', change));
-    this.#tokens = new TokenRefresh(
-      options.token,
-      timers,
-      (token) => this.#link.send({ type: 'auth', token }),
-      (cause) => this.#failed('token_unavailable', cause),
-    );
     this.#link = new Link(context, findWebSocket(options.webSocket), page, {
-      target: (isTokenStale) => this.#target(isTokenStale),
+      token: (isStale) => this.#token(isStale),
+      target: (token) => this.#target(token),
       text: (data) => this.#receive(data),
       down: () => this.#down(),
       rest: () => void this.#saver.save(),
@@ -91,7 +84,7 @@ export class GatewayClient {
       (event) => this.#handOut(event),
     );
     this.#saver = new StateSaver(
-      options.storage ?? memoryStorage(),
+      options.storage,
       timers,
       timing.saveEveryMs,
       () => this.#state(),
@@ -156,11 +149,13 @@ export class GatewayClient {
     this.#catchUp.request();
   }
 
-  async #target(isTokenStale: boolean): Promise<LinkTarget | null> {
+  async #token(isStale: boolean): Promise<string | null> {
     this.#loaded ??= this.#load();
     await this.#loaded;
-    const token = await this.#options.token({ refresh: isTokenStale });
-    if (token === null) return null;
+    return this.#options.token({ refresh: isStale });
+  }
+
+  #target(token: string): LinkTarget {
     const { url, tokenIn } = this.#options;
     const target = new URL(typeof url === 'function' ? url() : url, globalThis.location?.href);
     target.protocol = target.protocol.replace('http', 'ws');
@@ -205,7 +200,7 @@ export class GatewayClient {
         this.#ledger.raise(frame.cursor);
         return this.#link.hint(waitMs(frame.after_ms, 0));
       case 'token.expiring':
-        return void this.#tokens.refresh();
+        return this.#tokenExpiring();
       case 'typing':
         this.#refetch(frame);
         return this.#typing.heard(frame);
@@ -229,13 +224,16 @@ export class GatewayClient {
     this.#wasOnline = true;
     this.#link.established(waitMs(frame.heartbeat_ms, DEFAULT_HEARTBEAT_MS));
     this.#emitter.emit('hello', frame);
+    // What waited when the client was closed, and started again, waits on.
+    this.#inbox.flush();
+    this.#catchUp.watchGaps();
   }
 
   #syncComplete(frame: SyncCompleteFrame): void {
     for (const entry of presenceEntries(frame.presence)) this.#presence.apply(entry);
     const wasOwed = this.#ledger.hole !== undefined;
     this.#catchUp.complete(frame);
-    if (wasOwed && this.#ledger.hole === undefined) this.#emitter.emit('synced', new Map(seqEntries(frame.conversations)));
+    if (wasOwed && this.#ledger.hole === undefined) this.#emitter.emit('synced', this.#ledger.lastSeqs());
   }
 
   #handOut({ frame, origin }: InboxEvent): void {
@@ -254,14 +252,23 @@ export class GatewayClient {
 
   #refetch(frame: DurableFrame | TypingFrame): void {
     const cards = staleCards(frame, this.#context.timers);
-    if (cards !== undefined) this.#options.refetch?.(cards);
+    if (cards !== undefined) this.#emitter.emit('refetch', cards);
+  }
+
+  #tokenExpiring(): void {
+    void refreshToken(this.#context.timers, {
+      provider: this.#options.token,
+      send: (token) => this.#link.send({ type: 'auth', token }),
+      failed: (cause) => this.#failed('token_unavailable', cause),
+    });
   }
 
   #down(): void {
+    const { timers, timing } = this.#context;
     this.#catchUp.disconnected();
-    this.#tokens.disconnected();
-    if (!this.#context.timers.has('presence'))
-      this.#context.timers.set('presence', this.#context.timing.presenceExpiryMs, () => this.#presence.forget());
+    // The next connection brings its own.
+    timers.clear('token');
+    if (!timers.has('presence')) timers.set('presence', timing.presenceExpiryMs, () => this.#presence.forget());
   }
 
   #holeChanged(): void {
@@ -285,7 +292,8 @@ export class GatewayClient {
 
   #closed(): void {
     this.#context.timers.close();
-    this.#typing.clear();
+    this.#typing.stopAll();
+    this.#presence.forget();
   }
 
   #stateOf(phase: LinkPhase): ConnectionState {

@@ -10,6 +10,8 @@ export interface HeartbeatTiming {
 /** A tick that comes this much too late was slept over: the machine was suspended, or the page frozen or throttled. */
 const SLEEP_MS = 5_000;
 const MAX_TICK_MS = 5_000;
+/** The gateway takes 20 frames a second. */
+const MIN_HEARTBEAT_MS = 100;
 
 /**
  * Pings as often as the gateway asks, and notices when nothing comes back. After a sleep every deadline is overdue and none of
@@ -33,8 +35,8 @@ export class Heartbeat {
   }
 
   start(heartbeatMs: number): void {
-    this.#heartbeatMs = heartbeatMs;
-    this.#tickMs = Math.min(MAX_TICK_MS, heartbeatMs / 4);
+    this.#heartbeatMs = Math.max(heartbeatMs, MIN_HEARTBEAT_MS);
+    this.#tickMs = Math.min(MAX_TICK_MS, this.#heartbeatMs / 4);
     this.#tickedAtMs = this.#pingedAtMs = this.#context.clock.nowMs();
     this.heard();
     this.#schedule();

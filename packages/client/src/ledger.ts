@@ -84,7 +84,7 @@ export class Ledger {
 
   /** Freezes what is known. A hole that is open already is the older one, and stays. */
   openHole(cursor: string | undefined): void {
-    this.#hole ??= { lastSeqs: this.#lastSeqs(), cursor };
+    this.#hole ??= { lastSeqs: this.lastSeqs(), cursor };
   }
 
   /** Opens the hole that a missing seq betrays: what was known when the first message from beyond it came. */
@@ -113,7 +113,7 @@ export class Ledger {
    */
   closeHole(edges: ReadonlyMap<string, number>, next?: { readonly cursor: string | undefined }): void {
     for (const [conversationId, seq] of edges) this.#reached(conversationId, seq);
-    this.#hole = next === undefined ? undefined : { lastSeqs: this.#lastSeqs(), cursor: next.cursor };
+    this.#hole = next === undefined ? undefined : { lastSeqs: this.lastSeqs(), cursor: next.cursor };
     if (this.#hole !== undefined) return;
     for (const conversationId of [...this.#gapped]) {
       const track = this.#track(conversationId);
@@ -138,7 +138,7 @@ export class Ledger {
     return track;
   }
 
-  #lastSeqs(): Map<string, number> {
+  lastSeqs(): Map<string, number> {
     const seqs = new Map<string, number>();
     for (const [id, { contiguous }] of this.#tracks) if (contiguous !== undefined) seqs.set(id, contiguous);
     return seqs;
@@ -149,11 +149,11 @@ export class Ledger {
    * application, so an open gap is stored as a hole at once, before any sync was asked.
    */
   snapshot(): Omit<ClientState, 'user_id'> {
-    const hole = this.#hole ?? (this.hasGap ? { lastSeqs: this.#lastSeqs(), cursor: this.#gapCursor } : undefined);
+    const hole = this.#hole ?? (this.hasGap ? { lastSeqs: this.lastSeqs(), cursor: this.#gapCursor } : undefined);
     return {
       version: 1,
       cursor: this.#cursor,
-      last_seq: Object.fromEntries(this.#lastSeqs()),
+      last_seq: Object.fromEntries(this.lastSeqs()),
       needs_sync: hole && { last_seq: Object.fromEntries(hole.lastSeqs), cursor: hole.cursor },
     };
   }

@@ -21,8 +21,9 @@ export interface LinkTarget {
 }
 
 export interface LinkPorts {
-  /** Where to, with a token. `isTokenStale`: the last one was refused. null: nobody is signed in, stop. */
-  target(isTokenStale: boolean): Promise<LinkTarget | null>;
+  /** `isStale`: the last one was refused. null: nobody is signed in, stop. */
+  token(isStale: boolean): Promise<string | null>;
+  target(token: string): LinkTarget;
   text(data: unknown): void;
   /** The socket is gone; nothing more comes from it. */
   down(): void;
@@ -50,14 +51,14 @@ const MAX_PAUSE_MS = 60_000;
 /** Whoever comes back online is rarely alone: an office, a train. Whoever looks at the page is. */
 const ONLINE_SPREAD_MS = 1_000;
 const WAKE_PAUSE_MS = 1_000;
-
+/** Every so many attempts without a `hello` the token is suspected: a browser is not told that an upgrade was refused with 401. */
 const VAIN_ATTEMPTS_PER_TOKEN = 3;
 
 /** One connection that is kept up: attempts, back-off, liveness, pauses. Knows sockets and nothing of what goes through them. */
 export class Link {
   readonly #context: Context;
   readonly #webSocket: WebSocketConstructor;
-  readonly #page: PageSignals | undefined;
+  readonly #page: PageSignals | null | undefined;
   readonly #ports: LinkPorts;
   readonly #backoff: Backoff;
   readonly #heartbeat: Heartbeat;
@@ -73,7 +74,7 @@ export class Link {
   #hiddenSinceMs: number | undefined;
   #stopListening: (() => void) | undefined;
 
-  constructor(context: Context, webSocket: WebSocketConstructor, page: PageSignals | undefined, ports: LinkPorts) {
+  constructor(context: Context, webSocket: WebSocketConstructor, page: PageSignals | null | undefined, ports: LinkPorts) {
     this.#context = context;
     this.#webSocket = webSocket;
     this.#page = page;
@@ -115,7 +116,6 @@ export class Link {
   /** `hello` has come: the connection is one. */
   established(heartbeatMs: number): void {
     this.#context.timers.clear('connect');
-    this.#isTokenStale = false;
     this.#vainAttempts = 0;
     this.#heartbeat.start(heartbeatMs);
     this.#context.timers.set('stable', this.#context.timing.stableAfterMs, () => this.#backoff.reset());
@@ -128,10 +128,9 @@ export class Link {
   }
 
   #connect(): void {
-    this.#attempt += 1;
+    this.#release();
     this.#attemptedAtMs = this.#context.clock.nowMs();
     this.#hintMs = undefined;
-    this.#context.timers.clear('retry');
     this.#context.timers.set('connect', this.#context.timing.connectTimeoutMs, () => this.#lost('connect_timeout', undefined));
     this.#set({ ...this.#status, phase: 'connecting', retryInMs: undefined });
     void this.#open(this.#attempt);
@@ -140,16 +139,17 @@ export class Link {
   async #open(attempt: number): Promise<void> {
     let reason = 'token_unavailable';
     try {
-      // A browser is not told that an upgrade was refused with 401: now and then the token is taken for the cause.
       const isTokenStale = this.#isTokenStale || this.#vainAttempts % VAIN_ATTEMPTS_PER_TOKEN === VAIN_ATTEMPTS_PER_TOKEN - 1;
       this.#vainAttempts += 1;
-      const target = await this.#ports.target(isTokenStale);
-      if (attempt !== this.#attempt || this.#status.phase !== 'connecting') return;
-      if (target === null) return this.stop('signed_out');
+      const token = await this.#ports.token(isTokenStale);
+      if (attempt !== this.#attempt) return;
+      if (token === null) return this.stop('signed_out');
+      this.#isTokenStale = false;
       reason = 'connect_failed';
+      const target = this.#ports.target(token);
       this.#attach(new this.#webSocket(target.url, target.protocols));
     } catch (error) {
-      if (attempt !== this.#attempt || this.#status.phase !== 'connecting') return;
+      if (attempt !== this.#attempt) return;
       this.#ports.failed(reason, error);
       this.#lost(reason, undefined);
     }
@@ -171,13 +171,15 @@ export class Link {
 
   #closed(code: number): void {
     const rule = closeRule(code);
-    this.#isTokenStale = rule.after === 'new_token';
+    if (rule.after === 'new_token') this.#isTokenStale = true;
     if (rule.reconnect) this.#lost(rule.reason, code);
     else this.stop(rule.reason, code);
   }
 
   #lost(reason: string, closeCode: number | undefined): void {
     this.#release();
+    const pauseReason = this.#pauseReason();
+    if (pauseReason !== undefined) return this.#pause(pauseReason);
     const retryInMs = this.#backoff.nextMs(this.#hintMs);
     this.#hintMs = undefined;
     this.#context.timers.set('retry', retryInMs, () => this.#retry());
@@ -185,9 +187,9 @@ export class Link {
   }
 
   #retry(): void {
-    const reason = this.#pauseReason();
-    if (reason === undefined) this.#connect();
-    else this.#pause(reason);
+    const pauseReason = this.#pauseReason();
+    if (pauseReason === undefined) this.#connect();
+    else this.#pause(pauseReason);
   }
 
   #pauseReason(): string | undefined {

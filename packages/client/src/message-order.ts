@@ -11,6 +11,8 @@ interface Waiting<Item> {
 
 /** So much waits at the most, over all conversations; beyond it order is given up before memory is. */
 const MAX_HELD = 10_000;
+/** Below the seq before any first one. */
+const NOTHING = -2;
 
 /**
  * Hands messages out in seq order per conversation. A message that has an unreceived one before it waits, until the ledger knows
@@ -36,12 +38,13 @@ export class MessageOrder<Item> {
 
   /** A message that the ledger has entered. */
   offer(conversationId: string, seq: number, item: Item, nowMs: number): void {
-    const waiting = this.#waiting.get(conversationId);
-    const mayGo = this.#mayGo(conversationId, waiting, seq);
-    if (waiting === undefined && mayGo) return this.#emit(item);
-    this.#hold(conversationId, waiting, seq, item, nowMs);
-    if (mayGo) this.#drain(conversationId);
-    else if (this.#heldCount > MAX_HELD) this.releaseUntil(Number.POSITIVE_INFINITY);
+    const waiting = this.#waiting.get(conversationId) ?? { held: [], after: [], sinceMs: nowMs, releasedTo: NOTHING };
+    this.#waiting.set(conversationId, waiting);
+    if (waiting.held.length === 0) waiting.sinceMs = nowMs;
+    waiting.held.push({ seq, item });
+    this.#heldCount += 1;
+    if (this.#mayGo(conversationId, waiting, seq)) this.#drain(conversationId, waiting);
+    else if (this.#heldCount > MAX_HELD) this.releaseUntil(nowMs);
   }
 
   /** Any other event of a conversation: behind the messages that wait there. */
@@ -53,15 +56,15 @@ export class MessageOrder<Item> {
 
   /** The ledger knows more: lets go what is in order now. */
   flush(): void {
-    for (const conversationId of [...this.#waiting.keys()]) this.#drain(conversationId);
+    for (const [conversationId, waiting] of [...this.#waiting]) this.#drain(conversationId, waiting);
   }
 
   /** Lets go, in order, of all that has waited since `sinceMs` or longer, without the missing ones. */
   releaseUntil(sinceMs: number): void {
     for (const [conversationId, waiting] of [...this.#waiting]) {
       if (waiting.held.length === 0 || waiting.sinceMs > sinceMs) continue;
-      waiting.releasedTo = waiting.held.reduce((highest, { seq }) => Math.max(highest, seq), waiting.releasedTo);
-      this.#drain(conversationId);
+      for (const { seq } of waiting.held) waiting.releasedTo = Math.max(waiting.releasedTo, seq);
+      this.#drain(conversationId, waiting);
     }
   }
 
@@ -69,26 +72,16 @@ export class MessageOrder<Item> {
     return this.#ledger.contiguous(conversationId) ?? -1;
   }
 
-  #mayGo(conversationId: string, waiting: Waiting<Item> | undefined, seq: number): boolean {
-    return seq <= this.#contiguous(conversationId) || (waiting !== undefined && seq <= waiting.releasedTo + 1);
+  #mayGo(conversationId: string, waiting: Waiting<Item>, seq: number): boolean {
+    return seq <= Math.max(this.#contiguous(conversationId), waiting.releasedTo + 1);
   }
 
-  #hold(conversationId: string, waiting: Waiting<Item> | undefined, seq: number, item: Item, nowMs: number): void {
-    const target = waiting ?? { held: [], after: [], sinceMs: nowMs, releasedTo: -2 };
-    if (target.held.length === 0) target.sinceMs = nowMs;
-    target.held.push({ seq, item });
-    this.#heldCount += 1;
-    this.#waiting.set(conversationId, target);
-  }
-
-  #drain(conversationId: string): void {
-    const waiting = this.#waiting.get(conversationId);
-    if (waiting === undefined) return;
+  #drain(conversationId: string, waiting: Waiting<Item>): void {
     const ready: Item[] = [];
     waiting.held.sort((a, b) => a.seq - b.seq);
     for (const { seq, item } of waiting.held) {
       if (!this.#mayGo(conversationId, waiting, seq)) break;
-      if (waiting.releasedTo >= 0) waiting.releasedTo = Math.max(waiting.releasedTo, seq);
+      if (waiting.releasedTo > NOTHING) waiting.releasedTo = Math.max(waiting.releasedTo, seq);
       ready.push(item);
     }
     waiting.held.splice(0, ready.length);

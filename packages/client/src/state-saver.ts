@@ -4,14 +4,20 @@ import type { Timers } from './timers.js';
 
 /** Saves at most once per interval, and at once where a moment later may be too late. */
 export class StateSaver {
-  readonly #storage: StateStorage;
+  readonly #storage: StateStorage | undefined;
   readonly #timers: Timers;
   readonly #everyMs: number;
   readonly #state: () => ClientState;
   readonly #failed: (cause: unknown) => void;
   #isLoaded = false;
 
-  constructor(storage: StateStorage, timers: Timers, everyMs: number, state: () => ClientState, failed: (cause: unknown) => void) {
+  constructor(
+    storage: StateStorage | undefined,
+    timers: Timers,
+    everyMs: number,
+    state: () => ClientState,
+    failed: (cause: unknown) => void,
+  ) {
     this.#storage = storage;
     this.#timers = timers;
     this.#everyMs = everyMs;
@@ -22,7 +28,7 @@ export class StateSaver {
   /** undefined when there is none, or none that can be read: then this is a first start. */
   async load(): Promise<ClientState | undefined> {
     try {
-      return decodeState(await this.#storage.load());
+      return decodeState(await this.#storage?.load());
     } catch (error) {
       this.#failed(error);
       return undefined;
@@ -32,7 +38,7 @@ export class StateSaver {
   }
 
   changed(): void {
-    if (!this.#timers.has('save')) this.#timers.set('save', this.#everyMs, () => void this.save());
+    if (this.#storage !== undefined && !this.#timers.has('save')) this.#timers.set('save', this.#everyMs, () => void this.save());
   }
 
   async save(): Promise<void> {
@@ -40,7 +46,7 @@ export class StateSaver {
     // Before that, there is nothing here that could be worth more than what is stored.
     if (!this.#isLoaded) return;
     try {
-      await this.#storage.save(this.#state());
+      await this.#storage?.save(this.#state());
     } catch (error) {
       this.#failed(error);
     }

@@ -11,33 +11,19 @@ export type TokenProvider = (request: TokenRequest) => string | null | Promise<s
 /** A refresh that failed is tried again this often while the old token lasts. */
 const REFRESH_RETRY_MS = 5_000;
 
-/** Brings an open connection a new token before its old one expires. */
-export class TokenRefresh {
-  readonly #provider: TokenProvider;
-  readonly #timers: Timers;
-  readonly #send: (token: string) => void;
-  readonly #failed: (cause: unknown) => void;
+export interface TokenRefreshPorts {
+  readonly provider: TokenProvider;
+  send(token: string): void;
+  failed(cause: unknown): void;
+}
 
-  constructor(provider: TokenProvider, timers: Timers, send: (token: string) => void, failed: (cause: unknown) => void) {
-    this.#provider = provider;
-    this.#timers = timers;
-    this.#send = send;
-    this.#failed = failed;
-  }
-
-  /** Until there is one. A provider that has none lets the old one expire. */
-  async refresh(): Promise<void> {
-    try {
-      const token = await this.#provider({ refresh: true });
-      if (token !== null) this.#send(token);
-    } catch (error) {
-      this.#failed(error);
-      this.#timers.set('token', REFRESH_RETRY_MS, () => void this.refresh());
-    }
-  }
-
-  /** The connection is gone: the next one brings its own. */
-  disconnected(): void {
-    this.#timers.clear('token');
+/** Brings the open connection a new token before its old one expires. A provider that has none lets that one expire. */
+export async function refreshToken(timers: Timers, ports: TokenRefreshPorts): Promise<void> {
+  try {
+    const token = await ports.provider({ refresh: true });
+    if (token !== null) ports.send(token);
+  } catch (error) {
+    ports.failed(error);
+    timers.set('token', REFRESH_RETRY_MS, () => void refreshToken(timers, ports));
   }
 }

@@ -56,8 +56,9 @@ export class Typing {
     this.#changed(change(frame, false));
   }
 
-  clear(): void {
-    this.#active.clear();
+  /** Nobody types any more, as far as this client can know. */
+  stopAll(): void {
+    for (const [conversationId, users] of [...this.#active]) for (const userId of [...users.keys()]) this.stopped(conversationId, userId);
   }
 }
 
