@@ -191,12 +191,13 @@ export class Connection {
     this.#send(text, Buffer.byteLength(text), frame.type);
   }
 
-  /** A frame that may go missing: it is the first to give way. */
-  writeEphemeral(frame: string | Uint8Array, type: string): void {
-    if (this.#mode !== 'live') return;
+  /** A frame that may go missing: it is the first to give way. False when it did. */
+  writeEphemeral(frame: string | Uint8Array, type: string): boolean {
+    if (this.#mode !== 'live') return false;
     const bytes = typeof frame === 'string' ? Buffer.byteLength(frame) : frame.byteLength;
-    if (ephemeralFits(this.#bufferedBytes(), bytes, this.#context.limits)) this.#send(frame, bytes, type);
-    else this.#context.metrics.dropped('ephemeral');
+    if (ephemeralFits(this.#bufferedBytes(), bytes, this.#context.limits)) return this.#send(frame, bytes, type) !== 'dropped';
+    this.#context.metrics.dropped('ephemeral');
+    return false;
   }
 
   /** Resolves when the socket has room again, or has closed. */
