@@ -1,0 +1,73 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { Readiness } from './readiness.js';
+
+const fine = { isJwksLoaded: true, isFenced: false, hasBacklog: false, isCanaryLate: false, isRedisUp: true, isDraining: false };
+
+let state: Record<keyof typeof fine, boolean>;
+let readiness: Readiness;
+beforeEach(() => {
+  state = { ...fine };
+  readiness = new Readiness({
+    isJwksLoaded: () => state.isJwksLoaded,
+    isFenced: () => state.isFenced,
+    hasBacklog: () => state.hasBacklog,
+    isCanaryLate: () => state.isCanaryLate,
+    isRedisUp: () => state.isRedisUp,
+    isDraining: () => state.isDraining,
+  });
+});
+
+describe('before it has been ready', () => {
+  test('everything that is missing is told, in a fixed order', () => {
+    state = { isJwksLoaded: false, isFenced: true, hasBacklog: true, isCanaryLate: true, isRedisUp: false, isDraining: true };
+    expect(readiness.report()).toEqual({ ready: false, reasons: ['jwks', 'fence', 'backlog', 'canary', 'redis', 'draining'] });
+    expect(readiness.hasBeenReady).toBe(false);
+  });
+
+  test.each([
+    ['jwks', { isJwksLoaded: false }],
+    ['fence', { isFenced: true }],
+    ['backlog', { hasBacklog: true }],
+    ['canary', { isCanaryLate: true }],
+    ['redis', { isRedisUp: false }],
+    ['draining', { isDraining: true }],
+  ])('%s alone keeps it from being ready', (reason, fault) => {
+    Object.assign(state, fault);
+    expect(readiness.report()).toEqual({ ready: false, reasons: [reason] });
+  });
+
+  test('it becomes ready without anybody asking for the report', () => {
+    expect(readiness.hasBeenReady).toBe(true);
+    state.hasBacklog = true;
+    expect(readiness.hasBeenReady).toBe(true);
+  });
+});
+
+describe('once it has been ready', () => {
+  beforeEach(() => expect(readiness.report()).toEqual({ ready: true }));
+
+  test('an unreachable Redis is a degradation, whatever follows from it', () => {
+    Object.assign(state, { isRedisUp: false, isFenced: true, isCanaryLate: true, hasBacklog: true });
+    expect(readiness.report()).toEqual({ ready: true, degraded: ['redis'] });
+    expect(readiness.hasBeenReady).toBe(true);
+  });
+
+  test.each([
+    ['fence', { isFenced: true }],
+    ['canary', { isCanaryLate: true }],
+    ['draining', { isDraining: true }],
+  ])('%s is a fault of this replica', (reason, fault) => {
+    Object.assign(state, fault);
+    expect(readiness.report()).toEqual({ ready: false, reasons: [reason] });
+  });
+
+  test('draining counts without Redis too', () => {
+    Object.assign(state, { isRedisUp: false, isDraining: true });
+    expect(readiness.report()).toEqual({ ready: false, reasons: ['draining'] });
+  });
+
+  test('a backlog after a pause is worked off by a ready replica', () => {
+    state.hasBacklog = true;
+    expect(readiness.report()).toEqual({ ready: true });
+  });
+});

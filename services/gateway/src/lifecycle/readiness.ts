@@ -1,0 +1,70 @@
+/** Why a replica may receive no traffic, in the order in which it is told. */
+export type UnreadyReason = 'jwks' | 'fence' | 'backlog' | 'canary' | 'redis' | 'draining';
+
+/** What readiness is made of. Each is asked anew every time. */
+export interface ReadinessInputs {
+  /** The issuer's keys have been loaded once. */
+  isJwksLoaded(): boolean;
+  /** This replica's id is held by another process. */
+  isFenced(): boolean;
+  /** Entries from before the start are still being delivered. */
+  hasBacklog(): boolean;
+  /** The canary has not come back in time through the reader. */
+  isCanaryLate(): boolean;
+  isRedisUp(): boolean;
+  isDraining(): boolean;
+}
+
+/** The body of `GET /readyz`. */
+export type ReadinessReport =
+  | { readonly ready: true; readonly degraded?: readonly ['redis'] }
+  | { readonly ready: false; readonly reasons: readonly UnreadyReason[] };
+
+/**
+ * Whether this replica may receive traffic. To become ready everything must be in order; from then on only faults of this replica itself
+ * count: one that all replicas share, like an unreachable Redis, would take the whole upstream away at once.
+ */
+export class Readiness {
+  readonly #inputs: ReadinessInputs;
+  #hasBeenReady = false;
+
+  constructor(inputs: ReadinessInputs) {
+    this.#inputs = inputs;
+  }
+
+  /** True for ever once everything was in order at the same time, whoever asks first. */
+  get hasBeenReady(): boolean {
+    if (!this.#hasBeenReady) this.#hasBeenReady = this.#missing().length === 0;
+    return this.#hasBeenReady;
+  }
+
+  report(): ReadinessReport {
+    const reasons = this.hasBeenReady ? this.#ownFaults() : this.#missing();
+    if (reasons.length > 0) return { ready: false, reasons };
+    return this.#inputs.isRedisUp() ? { ready: true } : { ready: true, degraded: ['redis'] };
+  }
+
+  #missing(): UnreadyReason[] {
+    const inputs = this.#inputs;
+    return those({
+      jwks: !inputs.isJwksLoaded(),
+      fence: inputs.isFenced(),
+      backlog: inputs.hasBacklog(),
+      canary: inputs.isCanaryLate(),
+      redis: !inputs.isRedisUp(),
+      draining: inputs.isDraining(),
+    });
+  }
+
+  /** Without Redis the lease cannot be renewed and no canary returns, on any replica: that says nothing about this one. */
+  #ownFaults(): UnreadyReason[] {
+    const inputs = this.#inputs;
+    const isUp = inputs.isRedisUp();
+    return those({ fence: isUp && inputs.isFenced(), canary: isUp && inputs.isCanaryLate(), draining: inputs.isDraining() });
+  }
+}
+
+function those(faults: Partial<Record<UnreadyReason, boolean>>): UnreadyReason[] {
+  const order: readonly UnreadyReason[] = ['jwks', 'fence', 'backlog', 'canary', 'redis', 'draining'];
+  return order.filter((reason) => faults[reason]);
+}
