@@ -1,0 +1,59 @@
+import { LuaScript, type ScriptCall } from '@event-gateway/redis';
+import type { Clock } from '@event-gateway/runtime';
+import type { RedisHealth } from './redis-health.js';
+
+/** The part of the command connection that presence needs: several scripts, one round trip. */
+export interface PresenceRedis {
+  runScripts(calls: readonly ScriptCall[]): Promise<readonly unknown[]>;
+}
+
+const load = (name: string): LuaScript => LuaScript.load(new URL(`./scripts/${name}.lua`, import.meta.url));
+
+/** Each says in its header what it guarantees, and what it takes. */
+export const presenceScripts = {
+  writeLeases: load('write-leases'),
+  claimSweep: load('claim-sweep'),
+  expireLeases: load('expire-leases'),
+  readPresence: load('read-presence'),
+  readPeers: load('read-peers'),
+  writePeers: load('write-peers'),
+} as const;
+
+/** A reply, and between which moments (monotonic ms) Redis made it. */
+export interface ScriptReply {
+  readonly values: readonly unknown[];
+  readonly sentMs: number;
+  readonly receivedMs: number;
+}
+
+/** Runs presence's scripts. The one place that learns from failures: nothing behind it throws, a missing reply is undefined. */
+export class ScriptDoor {
+  readonly #redis: PresenceRedis;
+  readonly #clock: Clock;
+  readonly #health: RedisHealth;
+
+  constructor(redis: PresenceRedis, clock: Clock, health: RedisHealth) {
+    this.#redis = redis;
+    this.#clock = clock;
+    this.#health = health;
+  }
+
+  /** One round trip. A reply per call, in order; undefined for what failed. */
+  async run(calls: readonly ScriptCall[]): Promise<readonly (ScriptReply | undefined)[]> {
+    const sentMs = this.#clock.nowMs();
+    try {
+      const replies = await this.#redis.runScripts(calls);
+      const receivedMs = this.#clock.nowMs();
+      const failure = replies.find((reply) => reply instanceof Error);
+      if (failure === undefined) this.#health.succeeded();
+      else this.#health.failed(failure);
+      return calls.map((_, i) => {
+        const values = replies[i];
+        return Array.isArray(values) ? { values, sentMs, receivedMs } : undefined;
+      });
+    } catch (error) {
+      this.#health.failed(error);
+      return calls.map(() => undefined);
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import { type Clock, type Logger, RateLimitedLog } from '@event-gateway/runtime';
+
+/** From then on clients are told that presence is unknown: contract 2.3. */
+const longAwayMs = 10_000;
+/** Redis answers every sweep; this long without one and it is not worth waiting for another time-out. */
+const awayMs = 2000;
+
+/** Whether Redis answers presence. Learns from every call; says one warning per ten seconds for all of them. */
+export class RedisHealth {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #log: RateLimitedLog;
+  readonly #onReturned: (() => void)[] = [];
+  readonly #onLongAway: (() => void)[] = [];
+  #succeededMs: number;
+  #isFailing = false;
+  #isLongAway = false;
+
+  constructor(clock: Clock, logger: Logger) {
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#log = new RateLimitedLog(logger, clock);
+    this.#succeededMs = clock.nowMs();
+  }
+
+  /** Nothing has succeeded for a while: callers need not wait for one more failure. */
+  get isAway(): boolean {
+    return this.#isFailing && this.#clock.nowMs() - this.#succeededMs >= awayMs;
+  }
+
+  get isLongAway(): boolean {
+    return this.#isLongAway;
+  }
+
+  /** Redis answers again after it was away. */
+  onReturned(listener: () => void): void {
+    this.#onReturned.push(listener);
+  }
+
+  /** Redis has not answered for ten seconds; once per outage. */
+  onLongAway(listener: () => void): void {
+    this.#onLongAway.push(listener);
+  }
+
+  succeeded(): void {
+    const wasAway = this.isAway;
+    this.#succeededMs = this.#clock.nowMs();
+    this.#isFailing = false;
+    this.#isLongAway = false;
+    if (!wasAway) return;
+    this.#logger.info({}, 'presence reaches Redis again');
+    for (const listener of this.#onReturned) listener();
+  }
+
+  failed(error: unknown): void {
+    this.#isFailing = true;
+    this.#log.warn({ error }, 'presence cannot reach Redis');
+    if (this.#isLongAway || this.#clock.nowMs() - this.#succeededMs < longAwayMs) return;
+    this.#isLongAway = true;
+    for (const listener of this.#onLongAway) listener();
+  }
+}
