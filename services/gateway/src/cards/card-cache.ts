@@ -1,6 +1,7 @@
 import type { Clock } from '@event-gateway/runtime';
 import { LRUCache } from 'lru-cache';
 import { CardLoad } from './card-load.js';
+import { ENTRY_BYTES, stringBytes } from './card-size.js';
 import type { CardLookup } from './cards.js';
 import type { CardResult } from './cards-metrics.js';
 import type { OwnerAnswer, OwnerFault } from './owner-answer.js';
@@ -39,8 +40,6 @@ interface Entry<C> {
   suspicion: number;
 }
 
-/** What an entry without a card occupies: the key and the bookkeeping of the cache, measured. */
-const entryBytes = 400;
 /**
  * Loads that have been waited for in vain and are still under way: from this many on the owner is taken to hang, and nobody
  * waits for it until one has ended. The breaker opens only when they time out, and until then every batch would pay a deadline.
@@ -215,25 +214,25 @@ export class CardCache<I extends string, T, C extends object> {
     const againAtMs = Math.max(this.#clock.nowMs(), requestedAtMs + this.#options.faultTtlMs);
     const entry = this.#entries.peek(id);
     if (entry !== undefined) entry.refreshAtMs = againAtMs;
-    else if (!transient.has(reason)) this.#store(id, 'missing', entryBytes, againAtMs, this.#suspicion);
+    else if (!transient.has(reason)) this.#store(id, 'missing', 0, againAtMs, this.#suspicion);
   }
 
   #storeCard(id: I, raw: T, suspicion: number): void {
     const { card, bytes } = this.#encode(raw);
     const expiresAtMs = this.#clock.nowMs() + this.#options.ttlMs;
     // A card larger than the whole cache is as good as none.
-    if (entryBytes + bytes > this.#options.maxBytes) this.#store(id, 'missing', entryBytes, expiresAtMs, suspicion);
-    else this.#store(id, card, entryBytes + bytes, expiresAtMs, suspicion);
+    if (entryBytes(id) + bytes > this.#options.maxBytes) this.#store(id, 'missing', 0, expiresAtMs, suspicion);
+    else this.#store(id, card, bytes, expiresAtMs, suspicion);
     for (const listener of this.#listeners) listener(raw);
   }
 
   #storeAbsent(id: I, suspicion: number): void {
-    this.#store(id, 'absent', entryBytes, this.#clock.nowMs() + this.#options.negativeTtlMs, suspicion);
+    this.#store(id, 'absent', 0, this.#clock.nowMs() + this.#options.negativeTtlMs, suspicion);
   }
 
-  #store(id: I, state: CardLookup<C>, bytes: number, expiresAtMs: number, suspicion: number): void {
+  #store(id: I, state: CardLookup<C>, cardBytes: number, expiresAtMs: number, suspicion: number): void {
     const refreshAtMs = typeof state === 'object' ? expiresAtMs - refreshTenth * this.#options.ttlMs : Infinity;
-    this.#entries.set(id, { state, expiresAtMs, refreshAtMs, suspicion }, { size: bytes });
+    this.#entries.set(id, { state, expiresAtMs, refreshAtMs, suspicion }, { size: entryBytes(id) + cardBytes });
   }
 
   /** The owner is tried with a card that somebody wants: the answer is not lost, and nobody waits for it. */
@@ -241,4 +240,8 @@ export class CardCache<I extends string, T, C extends object> {
     const id = this.#wanted;
     if (id !== undefined && !this.#loads.has(id)) this.#startLoad(id);
   }
+}
+
+function entryBytes(id: string): number {
+  return ENTRY_BYTES + stringBytes(id);
 }
