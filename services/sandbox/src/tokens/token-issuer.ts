@@ -1,3 +1,4 @@
+import { asUserId } from '@event-gateway/protocol';
 import { type CryptoKey, errors, jwtVerify, SignJWT } from 'jose';
 import { Refusal } from '../refusal.js';
 import { SIGNING_ALGORITHM, type SigningKeys } from './signing-keys.js';
@@ -42,7 +43,7 @@ export class TokenIssuer {
         audience: this.#options.audience,
         requiredClaims: ['exp', 'sub'],
       });
-      return payload.sub ?? new Refusal('token_invalid', 'the token names no user');
+      return asUserId(payload.sub) ?? new Refusal('token_invalid', 'the token names no user');
     } catch (error) {
       if (error instanceof errors.JWTExpired) return new Refusal('token_expired', 'the token has expired');
       if (error instanceof errors.JOSEError) return new Refusal('token_invalid', 'the token is not valid here');
