@@ -24,7 +24,7 @@ export class Reader implements ScriptRunner {
   #state: 'new' | 'open' | 'closed' = 'new';
   /** By its owner, which is no fault. */
   #wasClosed = false;
-  readonly #closed = new AbortController();
+  readonly #underWay = new Set<(reason: string) => void>();
 
   constructor(options: RedisOptions, clock: Clock, log: ConnectionLog, connectionName: string) {
     this.#clock = clock;
@@ -74,33 +74,32 @@ export class Reader implements ScriptRunner {
     if (this.#state === 'closed') return;
     this.#state = 'closed';
     this.#redis.disconnect();
-    this.#closed.abort(reason);
+    for (const giveUp of [...this.#underWay]) giveUp(reason);
   }
 
   /** Never waits longer than the deadline for the client library: its promise is abandoned then, and the connection with it. */
-  async #guard<T>(what: string, timeoutMs: number, answer: Promise<T>): Promise<T> {
-    const { signal } = this.#closed;
-    const answered = new AbortController();
-    const settled = answer.then(
-      (value) => ({ value }),
-      (error: unknown) => ({ error }),
-    );
-    const tooLate = this.#expire(timeoutMs, answered.signal);
-    const outcome = await Promise.race([settled, tooLate]);
-    answered.abort();
-    if (outcome !== undefined && 'value' in outcome) return outcome.value;
-    const reason = signal.aborted ? String(signal.reason) : `no answer within ${timeoutMs} ms`;
-    const failure = outcome === undefined ? new RedisUnavailableError(`${what}: ${reason}`) : toRedisError(outcome.error, what);
-    if (!this.#wasClosed) this.#log.failed('reader', failure);
-    this.close();
-    throw failure;
+  #guard<T>(what: string, timeoutMs: number, answer: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const giveUp = (reason: string): void => finish(() => this.#fail(new RedisUnavailableError(`${what}: ${reason}`), reject));
+      const finish = (settle: () => void): void => {
+        timer.cancel();
+        if (this.#underWay.delete(giveUp)) settle();
+      };
+      const tooLate = (): void => giveUp(`no answer within ${timeoutMs} ms`);
+      let timer = this.#clock.setTimeout(() => {
+        timer = this.#clock.setTimeout(tooLate, lateAnswerMs);
+      }, timeoutMs);
+      this.#underWay.add(giveUp);
+      answer.then(
+        (value) => finish(() => resolve(value)),
+        (error: unknown) => finish(() => this.#fail(toRedisError(error, what), reject)),
+      );
+    });
   }
 
-  /** Resolves when the time is over or the reader is closed. */
-  async #expire(timeoutMs: number, answered: AbortSignal): Promise<undefined> {
-    const signal = AbortSignal.any([answered, this.#closed.signal]);
-    await this.#clock.sleep(timeoutMs, signal);
-    await this.#clock.sleep(lateAnswerMs, signal);
-    return undefined;
+  #fail(failure: Error, reject: (failure: Error) => void): void {
+    if (!this.#wasClosed) this.#log.failed('reader', failure);
+    this.close();
+    reject(failure);
   }
 }

@@ -49,7 +49,7 @@ export interface EventSource {
   start(): void;
   /** Reads nothing more; resolves when the batch under way is handled and acknowledged. */
   drain(): Promise<void>;
-  stop(): void;
+  stop(): Promise<void>;
   /** The position: everything up to here has been handled or declared lost. Null before the start and in pub/sub mode. */
   readonly handledId: StreamId | null;
   /** No cursor below this id is resumed: it may be from before a loss of data. Null while unknown and in pub/sub mode. */

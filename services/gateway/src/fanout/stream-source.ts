@@ -1,0 +1,207 @@
+import { asStreamId, type StreamId } from '@event-gateway/protocol';
+import { keys, LuaScript, type RedisConnections, RedisUnavailableError } from '@event-gateway/redis';
+import { Backoff, type Clock, type Logger, runLoop } from '@event-gateway/runtime';
+import type { BatchHandler, EventSource, SourceReason, TailWarmer } from './event-source.js';
+import { Epoch } from './stream/epoch.js';
+import { LagProbe } from './stream/lag-probe.js';
+import type { CanaryListener, ReaderFence } from './stream/ports.js';
+import { ReadPace } from './stream/read-pace.js';
+import type { Lag, StreamMetrics } from './stream/stream-metrics.js';
+import { LeaseLapsedError, type ReadingState, StreamSession, type StreamSessionDeps } from './stream/stream-session.js';
+
+const lastIdScript = LuaScript.load(new URL('./stream/scripts/last-id.lua', import.meta.url));
+
+const unblockEveryMs = 50;
+
+export interface StreamSourceOptions {
+  readonly replicaId: string;
+  readonly stream: string;
+  readonly readBatchEntries: number;
+  readonly readBlockMs: number;
+  readonly backlogMaxAgeMs: number;
+  readonly readyMaxLagMs: number;
+  /** UNSAFE_SHARED_GROUP: one group for the whole fleet, each entry reaches one replica. */
+  readonly usesSharedGroup: boolean;
+}
+
+export interface StreamSourceDeps {
+  readonly connections: RedisConnections;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly handler: BatchHandler;
+  readonly warmer: TailWarmer;
+  readonly fence: ReaderFence;
+  readonly canary: CanaryListener;
+  readonly metrics: StreamMetrics;
+}
+
+/**
+ * Reads the stream through this replica's own consumer group, at least once and in order, whatever happens to Redis and to the
+ * connection, and says `gap` whenever it cannot prove that nothing was lost.
+ *
+ *   waiting → reading       the fence is held and a connection works
+ *   reading → reconnecting  any fault: the connection is thrown away, the next one first reads what the old one may have taken along
+ *   any     → drained       the batch under way has been handled and acknowledged
+ */
+export class StreamSource implements EventSource {
+  readonly name = 'stream source';
+  readonly #deps: StreamSourceDeps;
+  readonly #sessionDeps: StreamSessionDeps;
+  readonly #options: StreamSourceOptions;
+  readonly #group: string;
+  readonly #epoch: Epoch;
+  readonly #state: ReadingState = { position: undefined, hasCaughtUp: false, isDraining: false, mustSettle: false };
+  readonly #stopping = new AbortController();
+  readonly #backoff = new Backoff({ minMs: 20, maxMs: 500 });
+  #isReading = false;
+  #readerId: number | undefined;
+  #closeReader: () => void = () => undefined;
+  #loops: Promise<void>[] = [];
+  #lag: Lag | undefined;
+  #lastId: Promise<StreamId | undefined> | undefined;
+
+  constructor(deps: StreamSourceDeps, options: StreamSourceOptions) {
+    this.#deps = deps;
+    this.#options = options;
+    this.#group = options.usesSharedGroup ? keys.sharedGroup : keys.group(options.replicaId);
+    this.#epoch = new Epoch({ stream: options.stream, group: this.#group });
+    this.#sessionDeps = { ...deps, epoch: this.#epoch, pace: new ReadPace(options.readBatchEntries) };
+  }
+
+  get handledId(): StreamId | null {
+    return this.#state.position?.id ?? null;
+  }
+
+  get barrier(): StreamId | null {
+    return this.#epoch.lowestGoodCursor;
+  }
+
+  /** At most about a second old; undefined while Redis cannot be asked. */
+  get lag(): Lag | undefined {
+    return this.#lag;
+  }
+
+  isReady(): readonly SourceReason[] {
+    const reasons: SourceReason[] = [];
+    if (!this.#deps.fence.isHeld) reasons.push('fence');
+    if (!this.#state.hasCaughtUp) reasons.push('backlog');
+    if (!this.#isReading) reasons.push('redis');
+    return reasons;
+  }
+
+  start(): void {
+    if (this.#loops.length > 0) return;
+    const { clock, logger } = this.#deps;
+    const { signal } = this.#stopping;
+    const probe = new LagProbe(
+      {
+        redis: this.#deps.connections.command,
+        clock,
+        logger,
+        handledId: () => this.#state.position?.id,
+        onLag: (lag) => this.#onLag(lag),
+        onEpoch: (sighting) => {
+          this.#state.mustSettle ||= this.#epoch.sighted(sighting);
+        },
+      },
+      { stream: this.#options.stream, group: this.#group },
+    );
+    this.#loops = [runLoop({ name: this.name, signal, clock, logger }, () => this.#read()), probe.run(signal)];
+  }
+
+  async drain(): Promise<void> {
+    this.#state.isDraining = true;
+    const { signal } = this.#stopping;
+    if (!this.#isReading) this.#stopping.abort();
+    // A read that blocks comes back with nothing, instead of being cut with something on its way. It may be about to begin: ask again.
+    while (!signal.aborted) {
+      const readerId = this.#readerId;
+      if (readerId !== undefined) await this.#quietly(() => this.#deps.connections.command.call('CLIENT', 'UNBLOCK', readerId));
+      await this.#deps.clock.sleep(unblockEveryMs, signal);
+    }
+    await Promise.all(this.#loops);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#closeReader();
+    await Promise.all(this.#loops);
+  }
+
+  /** Questions of the same moment share one answer. */
+  whoIsLast(): Promise<StreamId | undefined> {
+    this.#lastId ??= this.#askLastId().finally(() => {
+      this.#lastId = undefined;
+    });
+    return this.#lastId;
+  }
+
+  async #askLastId(): Promise<StreamId | undefined> {
+    const ask = (): Promise<unknown> => this.#deps.connections.command.runScript(lastIdScript, [this.#options.stream], []);
+    return asStreamId(await this.#quietly(ask));
+  }
+
+  /** One connection, from its opening to its end. */
+  async #read(): Promise<void> {
+    const { fence, connections } = this.#deps;
+    const { signal } = this.#stopping;
+    await Promise.race([fence.whenHeld(), aborted(signal)]);
+    if (signal.aborted) return;
+    const reader = connections.newReader(keys.reader(this.#options.replicaId));
+    this.#closeReader = () => reader.close();
+    try {
+      await reader.open();
+      const [clientId] = await reader.run([['CLIENT', 'ID']]);
+      if (!(await fence.admit(reader))) return await this.#notAdmitted();
+      this.#readerId = Number(clientId);
+      const options = { ...this.#options, group: this.#group, consumer: this.#consumer(), batchEntries: this.#options.readBatchEntries };
+      await new StreamSession(reader, this.#state, this.#sessionDeps, options, signal).run(() => this.#onReading());
+      this.#stopping.abort();
+    } catch (error) {
+      if (!(error instanceof RedisUnavailableError || error instanceof LeaseLapsedError)) throw error;
+      // Told by the connection; here it is the ordinary course of things.
+      this.#isReading = false;
+      if (this.#state.isDraining) this.#stopping.abort();
+      await this.#deps.clock.sleep(this.#backoff.next(), signal);
+    } finally {
+      this.#isReading = false;
+      this.#readerId = undefined;
+      reader.close();
+    }
+  }
+
+  #consumer(): string {
+    return this.#options.usesSharedGroup ? this.#options.replicaId : 'worker';
+  }
+
+  /** Fenced out is final; otherwise the lease has just run out, and is claimed again with the next connection. */
+  async #notAdmitted(): Promise<void> {
+    if (this.#deps.fence.isFencedOut) this.#stopping.abort();
+    else await this.#deps.clock.sleep(this.#backoff.next(), this.#stopping.signal);
+  }
+
+  #onReading(): void {
+    this.#isReading = true;
+    this.#backoff.reset();
+  }
+
+  #onLag(lag: Lag | undefined): void {
+    this.#lag = lag;
+    this.#deps.metrics.lag(lag);
+    if (lag !== undefined && lag.seconds * 1000 < this.#options.readyMaxLagMs) this.#state.hasCaughtUp ||= this.#isReading;
+  }
+
+  /** Undefined when Redis does not answer. */
+  async #quietly(ask: () => Promise<unknown>): Promise<unknown> {
+    try {
+      return await ask();
+    } catch (error) {
+      if (error instanceof RedisUnavailableError) return undefined;
+      throw error;
+    }
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

@@ -1,0 +1,32 @@
+import type { StreamId } from '@event-gateway/protocol';
+import { LuaScript, type ScriptRunner } from '@event-gateway/redis';
+import type { Position } from './continuity.js';
+
+const countEntriesScript = LuaScript.load(new URL('./scripts/count-entries.lua', import.meta.url));
+const ackUpToScript = LuaScript.load(new URL('./scripts/ack-up-to.lua', import.meta.url));
+
+/** About 1 ms of Redis a page. */
+const pageEntries = 1000;
+
+/** Acknowledges everything pending up to an id. @returns how many. @throws RedisUnavailableError, RedisReplyError */
+export async function ackPendingUpTo(server: ScriptRunner, stream: string, group: string, upTo: StreamId): Promise<number> {
+  let acked = 0;
+  for (;;) {
+    const page = Number(await server.runScript(ackUpToScript, [stream], [group, upTo, pageEntries]));
+    acked += page;
+    if (page < pageEntries) return acked;
+  }
+}
+
+/** How many entries the stream holds after one id, up to and including another. @throws RedisUnavailableError, RedisReplyError */
+export async function countEntries(server: ScriptRunner, stream: string, after: Position['id'], upTo: StreamId): Promise<number> {
+  let counted = 0;
+  let from: string = after;
+  for (;;) {
+    const reply = await server.runScript(countEntriesScript, [stream], [from, upTo, pageEntries]);
+    const [found, lastId] = Array.isArray(reply) ? reply : [0, ''];
+    counted += Number(found);
+    if (Number(found) < pageEntries) return counted;
+    from = String(lastId);
+  }
+}

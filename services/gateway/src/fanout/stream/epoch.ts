@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { compareStreamIds, STREAM_START, type StreamId } from '@event-gateway/protocol';
+import { keys, LuaScript, type ScriptRunner } from '@event-gateway/redis';
+import type { Position } from './continuity.js';
+
+const settleEpoch = LuaScript.load(new URL('./scripts/settle-epoch.lua', import.meta.url));
+const raiseFloor = LuaScript.load(new URL('./scripts/raise-floor.lua', import.meta.url));
+
+export interface EpochOptions {
+  readonly stream: string;
+  readonly group: string;
+}
+
+/** What is known of the fleet's epoch, as a look at it showed. */
+export interface EpochSighting {
+  readonly id: string;
+  readonly barrier: string;
+  readonly floor: string;
+}
+
+/**
+ * Whether the Redis that we read from still is the one that we read from before.
+ *
+ * A Redis that comes back, or a replica that is promoted, may have forgotten entries that were read; neither an id nor a count shows
+ * it. An epoch is a stretch of time without such an event. Its barrier lies above every id that a client can hold from before.
+ */
+export class Epoch {
+  readonly #options: EpochOptions;
+  #id = '';
+  #barrier: Position | undefined;
+  #floor: StreamId = STREAM_START;
+
+  constructor(options: EpochOptions) {
+    this.#options = options;
+  }
+
+  /** Where reading goes on after a loss: nothing that was read before it counts any more. Undefined when nothing has ever been lost. */
+  get lossBarrier(): Position | undefined {
+    return this.#barrier?.count === undefined ? undefined : this.#barrier;
+  }
+
+  /** No cursor below this id may be resumed; null until the epoch has been settled for the first time. */
+  get lowestGoodCursor(): StreamId | null {
+    if (this.#barrier === undefined) return null;
+    return compareStreamIds(this.#floor, this.#barrier.id) > 0 ? this.#floor : this.#barrier.id;
+  }
+
+  /**
+   * Compares the server with the epoch, at each (re)connect of the reader and when the group has vanished.
+   * @param handledId the last id that this process handled
+   * @returns `lost`: writes may have been lost since the last time, or (the first time) before this process; the barrier has risen
+   * @throws RedisUnavailableError, RedisReplyError
+   */
+  async settle(server: ScriptRunner, handledId: StreamId | undefined): Promise<'kept' | 'lost'> {
+    const { stream, group } = this.#options;
+    const args = [this.#id, this.#barrier?.id ?? '', handledId ?? '', randomUUID(), group];
+    const [outcome, id, barrier, entries, floor] = await run(server, settleEpoch, [keys.epoch(stream), stream], args);
+    this.#id = String(id);
+    this.#barrier = { id: String(barrier) as StreamId, count: Number(entries) < 0 ? undefined : Number(entries) };
+    this.#floor = String(floor) as StreamId;
+    return String(outcome) === 'lost' ? 'lost' : 'kept';
+  }
+
+  /** The stream began anew below what was handled: cursors from before are not resumed. @throws RedisUnavailableError, RedisReplyError */
+  async forgetUpTo(server: ScriptRunner, handledId: StreamId): Promise<void> {
+    const floor = await server.runScript(raiseFloor, [keys.epoch(this.#options.stream)], [handledId]);
+    this.#floor = String(floor) as StreamId;
+  }
+
+  /**
+   * Takes note of what somebody else did to the epoch.
+   * @returns whether it has to be settled again: it is another one, or gone
+   */
+  sighted({ id, barrier, floor }: EpochSighting): boolean {
+    if (this.#barrier === undefined) return false;
+    if (id !== this.#id || barrier === '' || compareStreamIds(barrier, this.#barrier.id) < 0) return true;
+    // Raised by a replica that had read further than the one that began the epoch.
+    if (compareStreamIds(barrier, this.#barrier.id) > 0) this.#barrier = { id: barrier as StreamId, count: this.#barrier.count };
+    if (floor !== '' && compareStreamIds(floor, this.#floor) > 0) this.#floor = floor as StreamId;
+    return false;
+  }
+}
+
+async function run(server: ScriptRunner, script: LuaScript, touched: readonly string[], args: readonly string[]): Promise<unknown[]> {
+  const reply = await server.runScript(script, touched, args);
+  return Array.isArray(reply) ? reply : [];
+}

@@ -1,0 +1,92 @@
+import type { StreamId } from '@event-gateway/protocol';
+import { decodeReadGroupReply, type PendingItem, type Reader, type RedisCall, RedisReplyError } from '@event-gateway/redis';
+import type { Evidence, Position } from './continuity.js';
+import { continuityEvidence, decodeEvidence } from './stream-state.js';
+
+export interface GroupReaderOptions {
+  readonly stream: string;
+  readonly canaryStream: string;
+  readonly group: string;
+  readonly consumer: string;
+  readonly batchEntries: number;
+}
+
+/** What one round trip brought. */
+export interface Read {
+  readonly items: readonly PendingItem[];
+  readonly evidence: Evidence;
+  readonly canaryIds: readonly string[];
+}
+
+/** The reads of one connection. Acknowledgements and corrections of the group travel with the next read: no round trip of their own. */
+export class GroupReader {
+  readonly #reader: Reader;
+  readonly #options: GroupReaderOptions;
+  readonly #queued: RedisCall[] = [];
+
+  constructor(reader: Reader, options: GroupReaderOptions) {
+    this.#reader = reader;
+    this.#options = options;
+  }
+
+  /** With the next read, in one XACK. */
+  ack(items: readonly PendingItem[]): void {
+    if (items.length === 0) return;
+    const { stream, group } = this.#options;
+    this.#queued.push(['XACK', stream, group, ...items.map(({ id }) => id)]);
+  }
+
+  /** With the next read. */
+  ackCanaries(ids: readonly string[]): void {
+    const { canaryStream, group } = this.#options;
+    if (ids.length > 0) this.#queued.push(['XACK', canaryStream, group, ...ids]);
+  }
+
+  /** With the next read: what the group has been delivered ends here, so that Redis's own figures are right. */
+  setPosition({ id, count }: Position): void {
+    const { stream, group } = this.#options;
+    this.#queued.push(['XGROUP', 'SETID', stream, group, id, ...(count === undefined ? [] : ['ENTRIESREAD', count])]);
+  }
+
+  /** A page of what was delivered to this consumer and never acknowledged. @throws RedisUnavailableError, RedisReplyError */
+  readPending(afterId: StreamId, handledId: StreamId): Promise<Read | 'no_group'> {
+    const { stream, group, consumer, batchEntries } = this.#options;
+    return this.#read(['XREADGROUP', 'GROUP', group, consumer, 'COUNT', batchEntries, 'STREAMS', stream, afterId], 0, handledId);
+  }
+
+  /** What is new, or nothing after `blockMs`; the canary comes the same way. @throws RedisUnavailableError, RedisReplyError */
+  readNew(blockMs: number, handledId: StreamId): Promise<Read | 'no_group'> {
+    const { stream, canaryStream, group, consumer, batchEntries } = this.#options;
+    const source = ['STREAMS', stream, canaryStream, '>', '>'];
+    const call: RedisCall = ['XREADGROUP', 'GROUP', group, consumer, 'COUNT', batchEntries, 'BLOCK', blockMs, ...source];
+    return this.#read(call, blockMs, handledId);
+  }
+
+  /** Sends what is queued without a read. @throws RedisUnavailableError */
+  async flush(): Promise<void> {
+    if (this.#queued.length > 0) await this.#reader.run(this.#queued.splice(0));
+  }
+
+  async #read(call: RedisCall, blockMs: number, handledId: StreamId): Promise<Read | 'no_group'> {
+    const { stream, canaryStream } = this.#options;
+    const queued = this.#queued.splice(0);
+    const proof: RedisCall = ['EVALSHA', continuityEvidence.sha, 1, stream, handledId];
+    const replies = await this.#reader.run([...queued, call, proof], blockMs);
+    const [read, evidence] = replies.slice(queued.length);
+    const failures = replies.filter((reply) => reply instanceof RedisReplyError);
+    if (failures.some(({ code }) => code === 'NOGROUP')) return 'no_group';
+    const failure = failures.find(({ code }) => code !== 'NOSCRIPT');
+    if (failure !== undefined) throw failure;
+    const streams = decodeReadGroupReply(read);
+    return {
+      items: streams.get(stream) ?? [],
+      evidence: decodeEvidence(evidence instanceof RedisReplyError ? await this.#askAgain(handledId) : evidence),
+      canaryIds: (streams.get(canaryStream) ?? []).map(({ id }) => id),
+    };
+  }
+
+  /** The server does not know the script (yet). */
+  #askAgain(handledId: StreamId): Promise<unknown> {
+    return this.#reader.runScript(continuityEvidence, [this.#options.stream], [handledId]);
+  }
+}

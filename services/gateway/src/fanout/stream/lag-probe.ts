@@ -1,0 +1,68 @@
+import { streamIdMs, type StreamId } from '@event-gateway/protocol';
+import { type CommandRedis, keys, LuaScript, RedisUnavailableError } from '@event-gateway/redis';
+import { type Clock, type Logger, runLoop } from '@event-gateway/runtime';
+import type { EpochSighting } from './epoch.js';
+import type { Lag } from './stream-metrics.js';
+
+const lagFigures = LuaScript.load(new URL('./scripts/lag-figures.lua', import.meta.url));
+
+/** Figures at most this old are on the metrics page and in the registry. */
+const everyMs = 1000;
+
+export interface LagProbeOptions {
+  readonly stream: string;
+  readonly group: string;
+}
+
+export interface LagProbeDeps {
+  readonly redis: CommandRedis;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The last id that was handled; undefined before reading begins. */
+  readonly handledId: () => StreamId | undefined;
+  /** Undefined: Redis cannot be asked. */
+  readonly onLag: (lag: Lag | undefined) => void;
+  readonly onEpoch: (epoch: EpochSighting) => void;
+}
+
+/** Asks now and then how late this replica is, and whether someone has begun a new epoch. */
+export class LagProbe {
+  readonly #deps: LagProbeDeps;
+  readonly #options: LagProbeOptions;
+
+  constructor(deps: LagProbeDeps, options: LagProbeOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#deps;
+    return runLoop({ name: 'lag probe', signal, clock, logger, everyMs }, () => this.#round());
+  }
+
+  async #round(): Promise<void> {
+    try {
+      await this.#probe();
+    } catch (error) {
+      this.#deps.onLag(undefined);
+      if (!(error instanceof RedisUnavailableError)) throw error;
+    }
+  }
+
+  async #probe(): Promise<void> {
+    const { redis, handledId, onLag, onEpoch } = this.#deps;
+    const { stream, group } = this.#options;
+    const handled = handledId();
+    if (handled === undefined) return;
+    const reply = await redis.runScript(lagFigures, [stream, keys.epoch(stream)], [group, handled]);
+    const [entries, pending, oldestId, nowMs, id, barrier, floor] = Array.isArray(reply) ? reply : [];
+    const oldestMs = oldestId === '' ? undefined : streamIdMs(String(oldestId));
+    onLag({
+      entries: Number(entries) < 0 ? undefined : Number(entries),
+      // An id may lie in the future of Redis's clock.
+      seconds: oldestMs === undefined ? 0 : Math.max(0, Number(nowMs) - oldestMs) / 1000,
+      pending: Number(pending),
+    });
+    onEpoch({ id: String(id), barrier: String(barrier), floor: String(floor) });
+  }
+}

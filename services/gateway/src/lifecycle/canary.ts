@@ -1,0 +1,82 @@
+import { compareStreamIds } from '@event-gateway/protocol';
+import { type CommandRedis, keys, RedisUnavailableError } from '@event-gateway/redis';
+import { type Clock, type Logger, type Metrics, runLoop } from '@event-gateway/runtime';
+
+export interface CanaryOptions {
+  readonly replicaId: string;
+  readonly intervalMs: number;
+  /** A canary that has not come back for this long, while Redis answers, is late. */
+  readonly maxDelayMs: number;
+}
+
+/** The stream goes with a replica that does not come back. */
+const streamTtlMs = 3_600_000;
+
+/**
+ * Sends an entry through the reader now and then and watches whether it comes out behind the loop. Everything else about a replica can
+ * look healthy while nothing is delivered; the canary takes the way that events take, so it stops when they stop.
+ */
+export class Canary {
+  readonly name = 'canary';
+  readonly #redis: CommandRedis;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #options: CanaryOptions;
+  readonly #stopping = new AbortController();
+  /** The oldest canary that was sent and has not come back. */
+  #awaited: { readonly id: string; readonly sentAtMs: number } | undefined;
+  #lastSeenId = '0-0';
+  #lastSeenMs: number;
+  #loop: Promise<void> | undefined;
+
+  constructor(redis: CommandRedis, clock: Clock, logger: Logger, metrics: Metrics, options: CanaryOptions) {
+    this.#redis = redis;
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#options = options;
+    this.#lastSeenMs = clock.nowMs();
+    const age = metrics.gauge('gateway_canary_seconds', 'Time since a canary last came through the reader');
+    metrics.onScrape(() => age.set((this.#clock.nowMs() - this.#lastSeenMs) / 1000));
+  }
+
+  start(): void {
+    const { signal } = this.#stopping;
+    const everyMs = this.#options.intervalMs;
+    this.#loop ??= runLoop({ name: this.name, signal, clock: this.#clock, logger: this.#logger, everyMs }, () => this.#send());
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#loop;
+  }
+
+  /** A canary has come through the reader and its loop. */
+  seen(id: string): void {
+    this.#lastSeenId = id;
+    this.#lastSeenMs = this.#clock.nowMs();
+    if (this.#awaited !== undefined && compareStreamIds(id, this.#awaited.id) >= 0) this.#awaited = undefined;
+  }
+
+  /** Redis takes canaries, and they do not come back. */
+  isLate(): boolean {
+    return this.#redis.isUp && this.#awaited !== undefined && this.#clock.nowMs() - this.#awaited.sentAtMs > this.#options.maxDelayMs;
+  }
+
+  async #send(): Promise<void> {
+    const stream = keys.canary(this.#options.replicaId);
+    const sentAtMs = this.#clock.nowMs();
+    try {
+      // The reader makes the stream, with its group; without a reader nobody waits for a canary.
+      const [id] = await this.#redis.pipeline([
+        ['XADD', stream, 'NOMKSTREAM', 'MAXLEN', 1, '*', 'at_ms', this.#clock.wallMs()],
+        ['PEXPIRE', stream, streamTtlMs],
+      ]);
+      // It may be back before the answer is here.
+      if (typeof id === 'string' && compareStreamIds(id, this.#lastSeenId) > 0) this.#awaited ??= { id, sentAtMs };
+    } catch (error) {
+      // While Redis does not answer, nothing can come back: begin anew when it does.
+      this.#awaited = undefined;
+      if (!(error instanceof RedisUnavailableError)) throw error;
+    }
+  }
+}
