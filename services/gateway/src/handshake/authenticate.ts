@@ -72,7 +72,6 @@ export class Authenticator {
     try {
       const { payload } = await jwtVerify(token, publicKey, {
         algorithms: [algorithm],
-        requiredClaims: ['exp', 'sub'],
         clockTolerance: jwtLeewayS,
         currentDate: new Date(this.#clock.wallMs()),
         ...(jwtIssuer === undefined ? {} : { issuer: jwtIssuer }),

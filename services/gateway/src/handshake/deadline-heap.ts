@@ -10,10 +10,6 @@ export interface Deadline {
 export class DeadlineHeap<D extends Deadline> {
   readonly #members: D[] = [];
 
-  get size(): number {
-    return this.#members.length;
-  }
-
   /** The earliest. */
   get first(): D | undefined {
     return this.#members[0];

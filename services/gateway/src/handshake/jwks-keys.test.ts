@@ -154,6 +154,16 @@ describe('an unknown kid', () => {
     expect(await find('second')).toMatchObject({ kid: 'second' });
   });
 
+  test('is unknown again once the endpoint has answered', async () => {
+    await started();
+    issuer.isDown = true;
+    expect(await find('nonsense')).toBe('unavailable');
+    issuer.isDown = false;
+    await clock.advance(cooldownMs);
+    expect(await find('nonsense')).toBe('unknown');
+    expect(await find('other nonsense')).toBe('unknown');
+  });
+
   test('arriving during a regular refresh waits for it and then asks by itself', async () => {
     await started();
     issuer.hold();

@@ -12,7 +12,6 @@ interface Expiry<C> extends Deadline {
   readonly connection: C;
   /** Unix ms. */
   expiresAtMs: number;
-  isAnnounced: boolean;
 }
 
 /** Tokens issued together expire together: ten thousand closes in one tick would hold up everybody's frames. */
@@ -49,12 +48,11 @@ export class TokenExpiry<C extends ExpiringConnection> {
     const atMs = expiresAtMs - this.#beforeMs;
     const known = this.#expiries.get(connection);
     if (known === undefined) {
-      const expiry = { connection, expiresAtMs, isAnnounced: false, atMs, index: -1 };
+      const expiry = { connection, expiresAtMs, atMs, index: -1 };
       this.#expiries.set(connection, expiry);
       this.#heap.add(expiry);
     } else {
       known.expiresAtMs = expiresAtMs;
-      known.isAnnounced = false;
       this.#heap.move(known, atMs);
     }
     this.#arm();
@@ -103,8 +101,6 @@ export class TokenExpiry<C extends ExpiringConnection> {
       return;
     }
     this.#heap.move(due, due.expiresAtMs);
-    if (due.isAnnounced) return;
-    due.isAnnounced = true;
     due.connection.writeControl({ type: 'token.expiring', expires_in_ms: Math.ceil(leftMs) });
   }
 }

@@ -72,16 +72,15 @@ export class Inbound<C extends InboundConnection> {
     const wasFull = sender.heldBytes > maxHeldBytes;
     sender.heldBytes += bytes.byteLength + heldFrameBytes;
     if (sender.heldBytes <= maxHeldBytes) {
-      void this.#afterGreeting(connection, sender, () => this.#receive(connection, bytes, isBinary));
+      void this.#afterGreeting(connection, () => this.#receive(connection, bytes, isBinary));
       return;
     }
     this.#deps.metrics.received('other', 'rate_limited');
-    if (!wasFull) void this.#afterGreeting(connection, sender, () => this.#tellDropped(connection, sender));
+    if (!wasFull) void this.#afterGreeting(connection, () => this.#tellDropped(connection, sender));
   }
 
-  async #afterGreeting(connection: C, sender: Sender, run: () => void): Promise<void> {
+  async #afterGreeting(connection: C, run: () => void): Promise<void> {
     await connection.greeted();
-    sender.heldBytes = 0;
     if (connection.isOpen) run();
   }
 
