@@ -47,6 +47,7 @@ function replica({ history = {} as Partial<StreamHistory>, maxBytes = 1e6 } = {}
       invalidation: { onEvent: () => undefined },
       deadLetters: { bury: () => Promise.resolve() },
       metrics: new FanoutMetrics(metrics),
+      onDataLost: () => undefined,
       clock: context.clock,
       logger: silentLogger,
     },

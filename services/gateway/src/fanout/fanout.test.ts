@@ -31,6 +31,7 @@ function replica({ cards = hotCards, maxEntryBytes = 4096 } = {}) {
       invalidation: { onEvent: () => undefined },
       deadLetters,
       metrics: new FanoutMetrics(metrics),
+      onDataLost: () => undefined,
       clock: context.clock,
       logger: silentLogger,
     },

@@ -29,6 +29,8 @@ export interface FanoutDeps {
   readonly invalidation: MatchedInvalidation;
   readonly deadLetters: DeadLetters;
   readonly metrics: FanoutMetrics;
+  /** Redis came back with less than it had: whatever else is kept there may be gone as well. */
+  onDataLost(): void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -115,6 +117,7 @@ export class Fanout implements BatchHandler, TailWarmer {
     this.#handled = { id: cursor, position: this.#tail.lastPosition };
     for (const connection of [...this.#hub.connections()])
       if (connection.isLive) connection.requireSync(reason satisfies SyncRequiredReason, cursor);
+    if (reason === 'gap') this.#deps.onDataLost();
   }
 
   skipped(entries: number): void {

@@ -1,22 +1,18 @@
 import { asStreamId, compareStreamIds, STREAM_START, type StreamId, type UserId } from '@event-gateway/protocol';
+import { type CommandRedis, decodePairs, decodeRangeReply, RedisUnavailableError, type StreamItem } from '@event-gateway/redis';
 import { type Matchable, RecipientMatcher } from '../hub/match-recipients.js';
 import type { OlderEvent } from '../tail/recent-events.js';
 import { decodeEntry } from './decode-entry.js';
+import type { EventSource } from './event-source.js';
 
-/** The stream, read without a group. */
-export interface StreamReader {
-  /** Entries with ids in (after, end], oldest first, at most `count`. @throws RedisUnavailableError */
-  range(after: StreamId, count: number): Promise<readonly { readonly id: string; readonly fields: readonly Buffer[] }[]>;
-  /** @throws RedisUnavailableError */
-  info(): Promise<{
-    readonly firstId: string | undefined;
-    readonly lastId: string;
-    readonly length: number;
-    readonly entriesAdded: number;
-  }>;
+export interface StreamHistoryDeps {
+  readonly redis: CommandRedis;
+  /** What is known of the stream without asking. */
+  readonly source: Pick<EventSource, 'barrier' | 'whoIsLast'>;
 }
 
 export interface StreamHistoryOptions {
+  readonly stream: string;
   readonly maxEntryBytes: number;
 }
 
@@ -29,26 +25,23 @@ const maxWaiting = 256;
 
 /** What the stream still holds from before the tail, for the few cursors that are older than it. */
 export class StreamHistory {
-  readonly #reader: StreamReader;
-  readonly #barrier: () => StreamId | null;
-  readonly #maxEntryBytes: number;
+  readonly #deps: StreamHistoryDeps;
+  readonly #options: StreamHistoryOptions;
   #walks = 0;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(reader: StreamReader, barrier: () => StreamId | null, options: StreamHistoryOptions) {
-    this.#reader = reader;
-    this.#barrier = barrier;
-    this.#maxEntryBytes = options.maxEntryBytes;
+  constructor(deps: StreamHistoryDeps, options: StreamHistoryOptions) {
+    this.#deps = deps;
+    this.#options = options;
   }
 
   get barrier(): StreamId | null {
-    return this.#barrier();
+    return this.#deps.source.barrier;
   }
 
   /** Undefined when Redis does not answer. */
-  async lastId(): Promise<StreamId | undefined> {
-    const info = await this.#reader.info().catch(() => undefined);
-    return asStreamId(info?.lastId);
+  lastId(): Promise<StreamId | undefined> {
+    return this.#deps.source.whoIsLast();
   }
 
   /**
@@ -59,8 +52,9 @@ export class StreamHistory {
     if (!(await this.#enter())) return undefined;
     try {
       return await this.#collect(cursor, userId, until);
-    } catch {
-      return undefined; // Redis is away: what cannot be proven is told
+    } catch (error) {
+      if (error instanceof RedisUnavailableError) return undefined;
+      throw error;
     } finally {
       this.#leave();
     }
@@ -68,9 +62,16 @@ export class StreamHistory {
 
   /** Trimming takes from the head: while the head is not above the cursor, nothing after the cursor is gone. */
   async #hasAllAfter(cursor: StreamId): Promise<boolean> {
-    const { firstId, length, entriesAdded } = await this.#reader.info();
+    const info = decodePairs(await this.#deps.redis.call('XINFO', 'STREAM', this.#options.stream));
+    const first = info.get('first-entry');
+    const firstId = Array.isArray(first) ? asStreamId(first[0]) : undefined;
     if (firstId !== undefined && compareStreamIds(firstId, cursor) <= 0) return true;
-    return cursor === STREAM_START && length === entriesAdded;
+    return cursor === STREAM_START && info.get('length') === info.get('entries-added');
+  }
+
+  /** Entries above `after`, oldest first. */
+  async #page(after: StreamId): Promise<readonly StreamItem[]> {
+    return decodeRangeReply(await this.#deps.redis.callBuffer('XRANGE', this.#options.stream, `(${after}`, '+', 'COUNT', pageEntries));
   }
 
   async #collect(cursor: StreamId, userId: UserId, until: () => StreamId): Promise<{ events: OlderEvent[]; upTo: StreamId } | undefined> {
@@ -79,11 +80,11 @@ export class StreamHistory {
     const matcher = new RecipientMatcher({ mayHave: () => true, get: (id) => (id === userId ? viewer : undefined) });
     let upTo = cursor;
     for (let page = 0; page < maxPages; page++) {
-      const entries = await this.#reader.range(upTo, pageEntries);
+      const entries = await this.#page(upTo);
       // Asked after the page was read: had the head been trimmed past its beginning by then, it would show now.
       if (!(await this.#hasAllAfter(upTo))) return undefined;
       for (const { id, fields } of entries) {
-        const entry = decodeEntry(fields, this.#maxEntryBytes);
+        const entry = decodeEntry(fields, this.#options.maxEntryBytes);
         const streamId = asStreamId(id);
         if (streamId === undefined) continue;
         upTo = streamId;

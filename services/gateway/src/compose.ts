@@ -1,0 +1,458 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { encodeControlMessage } from '@event-gateway/protocol';
+import { channels, RedisConnections } from '@event-gateway/redis';
+import { type Component, createLogger, type Logger, Metrics, Supervisor, systemClock } from '@event-gateway/runtime';
+import { CachedCards } from './cards/cached-cards.js';
+import { CardsMetrics } from './cards/cards-metrics.js';
+import { CardInvalidation } from './cards/invalidation.js';
+import { Owners } from './cards/owners.js';
+import { Resume } from './catchup/resume.js';
+import { ResumeMetrics } from './catchup/resume-metrics.js';
+import { Sync } from './catchup/sync.js';
+import { SyncMetrics } from './catchup/sync-metrics.js';
+import { TailScan } from './catchup/tail-scan.js';
+import { configWarnings, type GatewayConfig } from './config.js';
+import { DeadLetters } from './fanout/dead-letter.js';
+import type { EventSource } from './fanout/event-source.js';
+import { Fanout } from './fanout/fanout.js';
+import { FanoutMetrics } from './fanout/fanout-metrics.js';
+import { PubsubSource } from './fanout/pubsub-source.js';
+import { noFence } from './fanout/stream/ports.js';
+import { type Lag, StreamMetrics } from './fanout/stream/stream-metrics.js';
+import { StreamHistory } from './fanout/stream-history.js';
+import { StreamSource } from './fanout/stream-source.js';
+import { Admission } from './handshake/admission.js';
+import { Authenticator } from './handshake/authenticate.js';
+import { HandshakeMetrics } from './handshake/handshake-metrics.js';
+import { JwksKeys } from './handshake/jwks-keys.js';
+import { fetchJwks } from './handshake/jwks-source.js';
+import { maxConnectionsOf, readFdLimit } from './handshake/max-connections.js';
+import { TokenExpiry } from './handshake/token-expiry.js';
+import { cursorOf, type Grant, Upgrade } from './handshake/upgrade.js';
+import { Connection, type ConnectionContext } from './hub/connection.js';
+import { Heartbeat } from './hub/heartbeat.js';
+import { Hub } from './hub/hub.js';
+import { HubMetrics } from './hub/hub-metrics.js';
+import { SlowWatch } from './hub/slow-watch.js';
+import { Inbound } from './inbound/inbound.js';
+import { InboundMetrics } from './inbound/inbound-metrics.js';
+import { Control } from './internal-api/control.js';
+import { InternalApi } from './internal-api/internal-api.js';
+import { Canary } from './lifecycle/canary.js';
+import { Drain } from './lifecycle/drain.js';
+import { LoopLag } from './lifecycle/loop-lag.js';
+import { Readiness } from './lifecycle/readiness.js';
+import { declareReplicaMetrics } from './lifecycle/replica-metrics.js';
+import { Presence } from './presence/presence.js';
+import { Fence } from './replica/fence.js';
+import { GroupJanitor } from './replica/group-janitor.js';
+import { type ReplicaFigures, ReplicaRegistry } from './replica/registry.js';
+import { RecentEvents } from './tail/recent-events.js';
+import type { Socket } from './transport/socket.js';
+import { type Acceptance, UwsServer, type UwsServerOptions } from './transport/uws-server.js';
+import { Typing } from './typing/typing.js';
+
+/** One replica, ready to be started. */
+export interface Gateway {
+  start(): Promise<void>;
+  /** Empties the replica and stops it; resolves inside DRAIN_DEADLINE_MS. */
+  drain(signal: string): Promise<void>;
+  /** Resolves when another process has taken this replica's id: stop at once, touch nothing in Redis. */
+  readonly fenced: Promise<void>;
+  /** A fault that nobody foresaw ends the process; its clients come back elsewhere and miss nothing. */
+  crash(error: unknown): never;
+}
+
+/** What every room is given. */
+interface House {
+  readonly config: GatewayConfig;
+  readonly clock: typeof systemClock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly redis: RedisConnections;
+  readonly hub: Hub;
+  readonly tail: RecentEvents;
+  /** Of this process alone; two processes with one replica id differ in it. */
+  readonly incarnation: string;
+}
+
+/** The one place that says `new`, in the order of the walks. */
+export function compose(config: GatewayConfig): Gateway {
+  const house = composeHouse(config);
+  const { logger, clock, metrics, redis, hub, tail } = house;
+  const parts: Component[] = [];
+
+  const { cards, owners, invalidation } = composeCards(house);
+  const presence = composePresence(house, cards);
+  const deadLetters = new DeadLetters(redis.command, clock, logger, {
+    stream: config.EVENT_STREAM,
+    replicaId: config.REPLICA_ID,
+    deadLetterMaxEntries: config.DEAD_LETTER_MAX_ENTRIES,
+  });
+  const fanout = new Fanout(
+    {
+      ...{ hub, tail, cards, invalidation, deadLetters, clock, logger },
+      metrics: new FanoutMetrics(metrics),
+      onDataLost: () => presence.onDataLost(),
+    },
+    { maxEntryBytes: config.MAX_ENTRY_BYTES },
+  );
+
+  const drain = new Drain(
+    { clock, connections: () => hub.connections(), cursorFor: (connection) => (connection.isLive ? fanout.handled.id : undefined) },
+    { windowMs: config.DRAIN_WINDOW_MS, reconnectJitterMs: config.RECONNECT_JITTER_MS },
+  );
+  const { fenced, fenceOut } = fenceSignal();
+  const bus = composeBus(house, fanout, () => drain.isDraining, fenceOut);
+
+  const history = new StreamHistory(
+    { redis: redis.command, source: bus.source },
+    { stream: config.EVENT_STREAM, maxEntryBytes: config.MAX_ENTRY_BYTES },
+  );
+  const resume = new Resume(
+    { tail, scan: new TailScan(tail, clock), walk: fanout, history, cards, presence, metrics: new ResumeMetrics(metrics) },
+    { replicaId: config.REPLICA_ID, heartbeatMs: config.HEARTBEAT_MS, isPubsub: config.FANOUT === 'pubsub' },
+  );
+  const sync = new Sync<Connection>(
+    { messenger: owners, cards, presence, clock, logger, metrics: new SyncMetrics(metrics), handledId: () => fanout.handled.id },
+    { maxPages: config.SYNC_MAX_PAGES, retryAfterMs: config.OWNER_BREAKER_OPEN_MS, jitterMs: config.SYNC_REQUIRED_JITTER_MS },
+  );
+  const typing = new Typing({ hub, cards, redis: redis.command, metrics, clock, logger }, { intervalMs: config.TYPING_INTERVAL_MS });
+  const control = new Control(hub, logger);
+
+  const jwks = new JwksKeys(
+    { fetchJwks: (signal) => fetchJwks(config.JWKS_URL, signal), clock, logger },
+    { jwksCooldownMs: config.JWKS_COOLDOWN_MS },
+  );
+  const authenticator = new Authenticator(
+    { keys: jwks, clock, logger },
+    { jwtIssuer: config.JWT_ISSUER, jwtAudience: config.JWT_AUDIENCE, jwtLeewayS: config.JWT_LEEWAY_S },
+  );
+  const readiness = new Readiness({
+    isJwksLoaded: () => jwks.isLoaded,
+    isFenced: () => bus.source.isReady().includes('fence'),
+    hasBacklog: () => bus.source.isReady().some((reason) => reason !== 'fence') || !redis.isUp('subscriber'),
+    isCanaryLate: () => bus.isCanaryLate(),
+    isRedisUp: () => redis.isUp('command'),
+    isDraining: () => drain.isDraining,
+  });
+  const loopLag = new LoopLag({ clock }, { maxLoopLagMs: config.MAX_LOOP_LAG_MS });
+  const admission = new Admission(
+    {
+      clock,
+      isDraining: () => drain.isDraining,
+      hasBeenReady: () => readiness.hasBeenReady,
+      connectionCount: () => hub.connectionCount,
+      isLagging: () => loopLag.isLagging,
+    },
+    {
+      maxConnections: maxConnections(config, logger),
+      upgradesPerSecond: config.UPGRADES_PER_SECOND,
+      upgradesBurst: config.UPGRADES_BURST,
+      allowedOrigins: config.ALLOWED_ORIGINS,
+    },
+  );
+  const upgrade = new Upgrade(admission, authenticator, new HandshakeMetrics(metrics));
+  const door = composeDoor(house, fanout, presence, resume);
+  const inbound = new Inbound<Connection>(
+    {
+      clock,
+      metrics: new InboundMetrics(metrics),
+      typing,
+      sync,
+      auth: {
+        authenticate: (token) => authenticator.authenticate(token),
+        renewExpiry: (connection, expiresAtMs) => door.expiry.watch(connection, expiresAtMs),
+      },
+      pongCursor: (connection) => (connection.isLive ? fanout.handled.id : undefined),
+    },
+    {
+      maxFrameBytes: config.MAX_FRAME_BYTES,
+      inboundFramesPerSecond: config.INBOUND_FRAMES_PER_SECOND,
+      inboundBurst: config.INBOUND_BURST,
+      inboundMaxDepth: config.INBOUND_MAX_DEPTH,
+      inboundMaxViolations: config.INBOUND_MAX_VIOLATIONS,
+    },
+  );
+  const server = new UwsServer(
+    {
+      decide: (request) => {
+        const decision = upgrade.decide(request);
+        return decision instanceof Promise
+          ? decision.then((decided) => ('place' in decided ? door.acceptance(decided) : decided))
+          : decision;
+      },
+      message: (connection, bytes, isBinary) => {
+        connection.onActivity();
+        inbound.onMessage(connection, bytes, isBinary);
+      },
+    },
+    transportOptions(config),
+  );
+  const internalApi = new InternalApi(
+    {
+      ...{ clock, logger, presence, readiness, metrics },
+      replicas: bus.registry,
+      publishControl: async (message) => void (await redis.command.call('PUBLISH', channels.control, encodeControlMessage(message))),
+    },
+    { internalHost: config.INTERNAL_HOST, internalPort: config.INTERNAL_PORT, internalToken: config.INTERNAL_TOKEN },
+  );
+
+  const { subscriber } = redis;
+  invalidation.listen(subscriber);
+  subscriber.subscribe(channels.presence, (text) => presence.onMessage(text));
+  subscriber.subscribe(channels.typing, (text) => typing.onMessage(text));
+  subscriber.subscribe(channels.control, (text) => control.onMessage(text));
+  subscriber.onReconnected(() => presence.onSubscriberReconnected());
+
+  declareReplicaMetrics(metrics, {
+    replicaId: config.REPLICA_ID,
+    isRedisUp: (connection) => redis.isUp(connection),
+    isDraining: () => drain.isDraining,
+    recentEventsBytes: () => tail.bytes,
+  });
+
+  parts.push(
+    internalApi,
+    redis,
+    jwks,
+    { name: 'owners', stop: () => owners.stop() },
+    deadLetters,
+    bus.registry,
+    bus.janitor,
+    presence,
+    ...bus.readers,
+    ...door.parts,
+    loopLag,
+  );
+  parts.push({ name: 'drain', drain: (deadlineMs) => drain.closeAll(AbortSignal.timeout(deadlineMs)) }, server);
+  return toGateway(house, new Supervisor(parts, clock, logger), drain, fenced);
+}
+
+function composeHouse(config: GatewayConfig): House {
+  const clock = systemClock;
+  const logger = createLogger({ level: config.LOG_LEVEL, fields: { replicaId: config.REPLICA_ID } });
+  const redis = new RedisConnections(
+    {
+      url: config.REDIS_URL,
+      sentinels: config.REDIS_SENTINELS,
+      sentinelMaster: config.REDIS_SENTINEL_MASTER,
+      commandTimeoutMs: config.REDIS_COMMAND_TIMEOUT_MS,
+    },
+    clock,
+    logger,
+  );
+  const tail = new RecentEvents(clock, { maxBytes: config.RECENT_EVENTS_MAX_BYTES, maxAgeMs: config.RECENT_EVENTS_MAX_AGE_MS });
+  return { config, clock, logger, metrics: new Metrics(), redis, hub: new Hub(), tail, incarnation: randomBytes(8).toString('hex') };
+}
+
+function composeCards({ config, clock, logger, metrics }: House): { cards: CachedCards; owners: Owners; invalidation: CardInvalidation } {
+  const cardsMetrics = new CardsMetrics(metrics);
+  const owners = new Owners(clock, cardsMetrics, {
+    userServiceUrl: config.USER_SERVICE_URL,
+    messengerUrl: config.MESSENGER_URL,
+    ownerToken: config.OWNER_TOKEN,
+    ownerTimeoutMs: config.OWNER_TIMEOUT_MS,
+    ownerBreakerOpenMs: config.OWNER_BREAKER_OPEN_MS,
+    syncTimeoutMs: config.SYNC_TIMEOUT_MS,
+    syncConcurrency: config.SYNC_CONCURRENCY,
+    syncQueue: config.SYNC_QUEUE,
+  });
+  const cards = new CachedCards(
+    { users: owners.users, conversations: owners.conversations, clock, metrics: cardsMetrics },
+    {
+      maxBytes: config.CARD_CACHE_MAX_BYTES,
+      ttlMs: config.CARD_TTL_MS,
+      negativeTtlMs: config.CARD_NEGATIVE_TTL_MS,
+      faultTtlMs: config.OWNER_BREAKER_OPEN_MS,
+      deadlineMs: config.CARD_DEADLINE_MS,
+    },
+  );
+  return { cards, owners, invalidation: new CardInvalidation(cards, clock, logger) };
+}
+
+function composePresence({ config, clock, logger, metrics, redis, hub, incarnation }: House, cards: CachedCards): Presence {
+  const presence = new Presence(
+    {
+      ...{ hub, metrics, clock, logger },
+      redis: redis.command,
+      loadConversations: (ids) => void cards.warm([], ids),
+    },
+    {
+      holder: `${config.REPLICA_ID}#${incarnation}`,
+      leaseTtlMs: config.PRESENCE_LEASE_TTL_MS,
+      renewMs: config.PRESENCE_RENEW_MS,
+      graceMs: config.PRESENCE_GRACE_MS,
+      sweepMs: config.PRESENCE_SWEEP_MS,
+      audience: config.PRESENCE_AUDIENCE,
+      commandTimeoutMs: config.REDIS_COMMAND_TIMEOUT_MS,
+    },
+  );
+  cards.onConversationLoaded((card) => presence.learnConversation(card));
+  return presence;
+}
+
+interface Bus {
+  readonly source: EventSource;
+  readonly registry: ReplicaRegistry;
+  readonly janitor: GroupJanitor;
+  readonly readers: readonly Component[];
+  isCanaryLate(): boolean;
+}
+
+/** Where events come from: the stream through this replica's own group, behind its fence; or pub/sub. */
+function composeBus(house: House, fanout: Fanout, isDraining: () => boolean, onFencedOut: () => void): Bus {
+  const { config, clock, logger, metrics, redis, hub, incarnation } = house;
+  const streamMetrics = new StreamMetrics(metrics);
+  const isStream = config.FANOUT === 'streams';
+  // The registry tells how late the source is, and the source may not read without the registry.
+  let lagOf: () => Lag | undefined = () => undefined;
+  const figures = (): ReplicaFigures => {
+    const lag = lagOf();
+    return {
+      ...{ connections: hub.connectionCount, users: hub.userCount, draining: isDraining() },
+      ...{ lagEntries: lag?.entries, lagSeconds: lag?.seconds, pending: lag?.pending },
+    };
+  };
+  const registry = new ReplicaRegistry(redis.command, clock, logger, figures, onFencedOut, {
+    replicaId: config.REPLICA_ID,
+    incarnation,
+    leaseTtlMs: config.REPLICA_LEASE_TTL_MS,
+    isFenced: isStream && !config.UNSAFE_SHARED_GROUP,
+    stream: config.EVENT_STREAM,
+    destroysGroupOnStop: config.GROUP_ON_STOP === 'destroy',
+  });
+  const janitor = new GroupJanitor(redis.command, clock, logger, {
+    stream: config.EVENT_STREAM,
+    groupRetentionMs: config.GROUP_RETENTION_MS,
+  });
+  if (!isStream) {
+    const source = new PubsubSource(
+      { subscriber: redis.subscriber, clock, logger, handler: fanout, metrics: streamMetrics },
+      { channel: config.EVENT_STREAM, readBatchEntries: config.READ_BATCH_ENTRIES },
+    );
+    return { source, registry, janitor, readers: [source], isCanaryLate: () => false };
+  }
+  const canary = new Canary(redis.command, clock, logger, metrics, {
+    replicaId: config.REPLICA_ID,
+    intervalMs: config.CANARY_INTERVAL_MS,
+    maxDelayMs: config.READY_MAX_LAG_MS,
+  });
+  const source = new StreamSource(
+    {
+      ...{ connections: redis, clock, logger, handler: fanout, warmer: fanout, canary, metrics: streamMetrics },
+      fence: config.UNSAFE_SHARED_GROUP ? noFence : new Fence(registry, logger, { replicaId: config.REPLICA_ID }),
+    },
+    {
+      replicaId: config.REPLICA_ID,
+      stream: config.EVENT_STREAM,
+      readBatchEntries: config.READ_BATCH_ENTRIES,
+      readBlockMs: config.READ_BLOCK_MS,
+      backlogMaxAgeMs: config.BACKLOG_MAX_AGE_MS,
+      readyMaxLagMs: config.READY_MAX_LAG_MS,
+      usesSharedGroup: config.UNSAFE_SHARED_GROUP,
+    },
+  );
+  lagOf = () => source.lag;
+  return { source, registry, janitor, readers: [canary, source], isCanaryLate: () => canary.isLate() };
+}
+
+interface Door {
+  readonly expiry: TokenExpiry<Connection>;
+  readonly parts: readonly Component[];
+  acceptance(grant: Grant): Acceptance;
+}
+
+/** From a granted upgrade to a connection that everything knows, and out again through one door. */
+function composeDoor({ config, clock, metrics, hub }: House, fanout: Fanout, presence: Presence, resume: Resume): Door {
+  const hubMetrics = new HubMetrics(metrics, hub);
+  const heartbeat = new Heartbeat(clock, config.HEARTBEAT_MS);
+  const slowWatch = new SlowWatch(clock, config.OUTBOX_STUCK_MS);
+  const expiry = new TokenExpiry<Connection>({ clock }, { tokenExpiringBeforeMs: config.TOKEN_EXPIRING_BEFORE_MS });
+  const context: ConnectionContext = {
+    clock,
+    metrics: hubMetrics,
+    limits: { maxBytes: config.OUTBOX_MAX_BYTES },
+    syncRequiredJitterMs: config.SYNC_REQUIRED_JITTER_MS,
+    handledId: () => fanout.handled.id,
+    onActivity: ({ userId }) => presence.active(userId),
+    onCatchingUp: (connection) => slowWatch.add(connection),
+    onClosed: (connection, reason) => {
+      hub.remove(connection);
+      heartbeat.remove(connection);
+      slowWatch.remove(connection);
+      expiry.forget(connection);
+      hubMetrics.closed(reason);
+    },
+  };
+  const open = (grant: Grant, socket: Socket): Connection => {
+    const connection = new Connection(randomUUID(), grant.userId, cursorOf(grant), socket, context);
+    hubMetrics.opened();
+    hub.add(connection);
+    grant.place.release();
+    heartbeat.add(connection);
+    expiry.watch(connection, grant.expiresAtMs);
+    const [oldest, ...others] = hub.connectionsOf(grant.userId);
+    if (others.length >= config.MAX_CONNECTIONS_PER_USER) oldest?.close('replaced');
+    void resume.begin(connection, grant.cursor);
+    return connection;
+  };
+  return {
+    expiry,
+    parts: [heartbeat, slowWatch, expiry],
+    acceptance: (grant) => ({
+      subprotocol: grant.subprotocol,
+      open: (socket) => open(grant, socket),
+      release: () => grant.place.release(),
+    }),
+  };
+}
+
+/** The transport's own limits, all of them above ours: it cuts without a code, and drops without a word. */
+function transportOptions(config: GatewayConfig): UwsServerOptions {
+  return {
+    host: config.HOST,
+    port: config.PORT,
+    path: '/api/v1/ws',
+    maxPayloadBytes: 2 * config.MAX_FRAME_BYTES + 65_536,
+    maxBackpressureBytes: 3 * config.OUTBOX_MAX_BYTES + 3 * config.MAX_ENTRY_BYTES,
+    idleTimeoutS: Math.min(960, Math.max(8, Math.ceil((3 * config.HEARTBEAT_MS) / 1000))),
+  };
+}
+
+function maxConnections(config: GatewayConfig, logger: Logger): number {
+  const fromFdLimit = maxConnectionsOf(readFdLimit());
+  const wanted = config.MAX_CONNECTIONS ?? fromFdLimit;
+  if (wanted > fromFdLimit) logger.warn({ wanted, fromFdLimit }, 'MAX_CONNECTIONS is above what the limit of file descriptors allows');
+  return Math.min(wanted, fromFdLimit);
+}
+
+function fenceSignal(): { fenced: Promise<void>; fenceOut: () => void } {
+  let fenceOut: () => void = () => undefined;
+  const fenced = new Promise<void>((resolve) => {
+    fenceOut = resolve;
+  });
+  return { fenced, fenceOut: () => fenceOut() };
+}
+
+function toGateway({ config, logger, incarnation }: House, supervisor: Supervisor, drain: Drain, fenced: Promise<void>): Gateway {
+  return {
+    fenced,
+    start: async () => {
+      for (const warning of configWarnings(config)) logger.warn({}, warning);
+      await supervisor.start();
+      logger.info({ incarnation, port: config.PORT, internalPort: config.INTERNAL_PORT }, 'replica started');
+    },
+    drain: async (signal) => {
+      logger.info({ signal }, 'draining');
+      drain.begin();
+      await supervisor.drain(config.DRAIN_DEADLINE_MS);
+      await supervisor.stop();
+      logger.info({}, 'drained');
+    },
+    crash: (error) => {
+      logger.error({ error }, 'crashed');
+      process.exit(1);
+    },
+  };
+}
