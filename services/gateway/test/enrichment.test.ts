@@ -148,12 +148,11 @@ describe('a direct dialog', () => {
 
   test('its two rounds share one deadline', async () => {
     await rebuild({ deadlineMs: 100 });
-    const slowly = (reply: (request: { url: string }) => OwnerReply, delayMs: number) => (request: { url: string }) => ({
-      ...reply(request),
-      delayMs,
-    });
-    messenger.reply = slowly(messenger.reply, 70);
-    userService.reply = slowly(userService.reply, 70);
+    const slowly =
+      (reply: HttpOwner['reply']): HttpOwner['reply'] =>
+      (request) => ({ ...reply(request), delayMs: 70 });
+    messenger.reply = slowly(messenger.reply);
+    userService.reply = slowly(userService.reply);
     const frame = await deliverOne(event('viewer', 'd1'));
     expect(frame.conversation).toEqual({ type: 'direct', title: '…' });
     expect(frame.stale).toBe(true);

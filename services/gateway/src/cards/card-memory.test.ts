@@ -29,7 +29,7 @@ function source<I extends string, T>(cardOf: (id: I) => T | undefined): CardSour
 }
 
 /** Strings of their own, as a parser makes them: concatenations would share their parts. */
-function parsed<T>(value: object): T {
+function parsed<T extends object>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
 
@@ -91,8 +91,8 @@ describe('what the cards occupy stays within what is configured, half of it for 
     const cards = cardsOf(
       () => undefined,
       (conversationId) => {
-        const participants = Array.from({ length: count }, (__, k) => `${prefix}-${conversationId}-${k}`);
-        return parsed({ conversationId, type: 'group', title: `Title of ${conversationId}`, participants });
+        const participants = Array.from({ length: count }, (__, k) => `${prefix}-${conversationId}-${k}` as UserId);
+        return parsed({ conversationId, type: 'group' as const, title: `Title of ${conversationId}`, participants });
       },
     );
     const before = usedBytes();

@@ -24,11 +24,35 @@ export function enrich(events: readonly EventForViewers[], cards: LoadableCards)
     if (card === 'missing') cold.push(event);
     else if (card !== 'absent') addPeers(card, event.viewers, users);
   }
-  if (cold.length === 0) return cards.warm(users, conversations);
   const untilMs = cards.deadline();
+  const loading = load(users, conversations, cold, cards, untilMs);
+  return loading?.then(() => reload(users, conversations, cards, untilMs));
+}
+
+function load(
+  users: ReadonlySet<UserId>,
+  conversations: ReadonlySet<ConversationId>,
+  cold: readonly EventForViewers[],
+  cards: LoadableCards,
+  untilMs: number,
+): Promise<unknown> | undefined {
+  if (cold.length === 0) return cards.warm(users, conversations, untilMs);
   const senders = cards.warm(users, [], untilMs);
   const opening = cards.warm([], conversations, untilMs);
-  return opening === undefined ? senders : Promise.all([senders, warmPeers(opening, cold, cards, untilMs)]).then(() => undefined);
+  return opening === undefined ? senders : Promise.all([senders, warmPeers(opening, cold, cards, untilMs)]);
+}
+
+/** While some cards were waited for, others that were there may have been invalidated: those are not left "…" for it. */
+function reload(
+  users: ReadonlySet<UserId>,
+  conversations: ReadonlySet<ConversationId>,
+  cards: LoadableCards,
+  untilMs: number,
+): Promise<void> | undefined {
+  const lostUsers = [...users].filter((id) => cards.user(id) === 'missing');
+  const lostConversations = [...conversations].filter((id) => cards.conversation(id) === 'missing');
+  if (lostUsers.length === 0 && lostConversations.length === 0) return undefined;
+  return cards.warm(lostUsers, lostConversations, untilMs);
 }
 
 /** A direct dialog's title is its other participant's name, so whose card that is, is known only when its own has come. */
