@@ -27,7 +27,9 @@ export function decodeUserCard(card: unknown): UserCard | undefined {
   const userId = asUserId(fields?.['user_id']);
   const displayName = fields?.['display_name'];
   if (fields === undefined || userId === undefined || typeof displayName !== 'string') return undefined;
-  return { userId, displayName, ...optional('avatarUrl', fields['avatar_url']), ...optional('status', fields['status']) };
+  const avatarUrl = asText(fields['avatar_url']);
+  const status = asText(fields['status']);
+  return { userId, displayName, ...(avatarUrl === undefined ? {} : { avatarUrl }), ...(status === undefined ? {} : { status }) };
 }
 
 /** Decodes JSON bytes, JSON text, or what is already parsed; undefined when it is not a conversation card. */
@@ -37,11 +39,13 @@ export function decodeConversationCard(card: unknown): ConversationCard | undefi
   const type = asConversationType(fields?.['type']);
   const participants = asUserIds(fields?.['participants']);
   if (fields === undefined || conversationId === undefined || type === undefined || participants === undefined) return undefined;
+  const title = asText(fields['title']);
+  const avatarUrl = asText(fields['avatar_url']);
   return {
     conversationId,
     type,
-    ...optional('title', fields['title']),
-    ...optional('avatarUrl', fields['avatar_url']),
+    ...(title === undefined ? {} : { title }),
+    ...(avatarUrl === undefined ? {} : { avatarUrl }),
     participants,
   };
 }
@@ -71,6 +75,6 @@ function parsed(card: unknown): unknown {
 }
 
 /** An optional text that is not one is as good as absent: the card still has a name to show. */
-function optional<K extends string>(key: K, value: unknown): { [P in K]?: string } {
-  return typeof value === 'string' ? ({ [key]: value } as { [P in K]?: string }) : {};
+function asText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }

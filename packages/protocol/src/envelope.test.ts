@@ -171,6 +171,23 @@ describe('any envelope', () => {
     );
   });
 
+  test('may be any bytes at all: the answer is an envelope or a reason', () => {
+    const holed = fc.tuple(envelopeText.map(encodeText), fc.nat(), fc.uint8Array({ maxLength: 3 })).map(([bytes, seed, noise]) => {
+      bytes.set(noise.subarray(0, bytes.length), seed % Math.max(1, bytes.length - noise.length));
+      return bytes;
+    });
+    fc.assert(
+      fc.property(fc.oneof(holed, fc.uint8Array()), fc.boolean(), (bytes, needRecipients) => {
+        const result = decodeEnvelope(bytes, needRecipients);
+        if (typeof result === 'string') expect(MALFORMED_REASONS).toContain(result);
+        // What is not UTF-8 is refused before; what is, is decided as its text is.
+        const text = decodeText(bytes);
+        if (text !== undefined) expect(typeof result === 'string' ? result : undefined).toBe(reasonOf(text, needRecipients));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
   test('may be a view into a larger buffer', () => {
     const bytes = encodeText('"}x{"type":"a","payload":{"n":1.0}}}');
     const envelope = decodeEnvelope(bytes.subarray(3, bytes.length - 1), false);

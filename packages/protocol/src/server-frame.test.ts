@@ -79,7 +79,7 @@ describe('what is not a frame of the contract is undefined', () => {
     '{"type":7}',
     '{"type":""}',
     '{"type":"pong","cursor":"now"}',
-    '{"type":"sync.later"}',
+    '{"type":"sync.later","data":1}',
     '{"type":"presence","user_id":"u1","status":"unknown","at_ms":1}',
   ])('%s', (text) => {
     expect(decodeServerFrame(text)).toBeUndefined();

@@ -9,7 +9,7 @@ const maxU64 = '18446744073709551615';
 
 /** True for `<ms>-<seq>`, two unsigned 64-bit decimals without leading zeros. */
 export function isStreamId(value: unknown): value is StreamId {
-  if (typeof value !== 'string' || value.length > 41) return false;
+  if (typeof value !== 'string') return false;
   const parts = canonical.exec(value);
   return parts !== null && compareDecimals(parts[1] ?? '', maxU64) <= 0 && compareDecimals(parts[2] ?? '', maxU64) <= 0;
 }
