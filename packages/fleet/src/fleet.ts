@@ -3,8 +3,9 @@ import { freePort } from './network/free-port.js';
 import { Nginx } from './nginx/nginx.js';
 import { FleetHome } from './processes/fleet-home.js';
 import { type RedisServer, type RedisServerOptions, startRedisServer } from './redis/redis-server.js';
-import { type Environment, Replica } from './replica.js';
-import { Sandbox } from './sandbox.js';
+import type { Environment } from './services/node-service.js';
+import { Replica } from './services/replica.js';
+import { Sandbox } from './services/sandbox.js';
 import { FakeOwners } from './tools/fake-owners.js';
 import { RecordingClient } from './tools/recording-client.js';
 

@@ -1,4 +1,5 @@
-import type { Environment, Replica } from '../replica.js';
+import type { Environment } from '../services/node-service.js';
+import type { Replica } from '../services/replica.js';
 
 export const replicaActions = ['kill', 'restart', 'stop', 'continue'] as const;
 export const fleetActions = ['incident', 'heal'] as const;
