@@ -12,6 +12,9 @@ import { HttpOwner, type OwnerReply, userReply } from './http-owner.js';
 
 const viewer = 'viewer' as UserId;
 const ownerBreakerOpenMs = 200;
+/** CARD_DEADLINE_MS where the deadline itself is not looked at: a busy machine is not a fault of the owner. */
+const patientMs = 10_000;
+const deadlineMs = 100;
 /** What a busy machine may add to a time that is measured. */
 const slackMs = 400;
 
@@ -67,7 +70,7 @@ function build(options: Partial<CachedCardsOptions> & { ownerTimeoutMs?: number 
   });
   cards = new CachedCards(
     { users: owners.users, conversations: owners.conversations, clock: systemClock, metrics: cardsMetrics },
-    { maxBytes: 8_000_000, ttlMs: 60_000, negativeTtlMs: 10_000, faultTtlMs: ownerBreakerOpenMs, deadlineMs: 100, ...options },
+    { maxBytes: 8_000_000, ttlMs: 60_000, negativeTtlMs: 10_000, faultTtlMs: ownerBreakerOpenMs, deadlineMs: patientMs, ...options },
   );
   invalidation = new CardInvalidation(cards, systemClock, silentLogger);
 }
@@ -111,7 +114,6 @@ const titleIn = (frame: Frame): string | undefined => frame.conversation?.title;
 
 describe('how often owners are asked', () => {
   test('1,000 events of 50 new senders cost exactly 50 card requests, 10,000 further events none', async () => {
-    await rebuild({ deadlineMs: 10_000 });
     const batches = Array.from({ length: 4 }, (_, b) => Array.from({ length: 250 }, (_, i) => event(`u${(b * 250 + i) % 50}`, 'c1')));
     const delivered = await Promise.all(batches.map((batch) => deliver(batch)));
     expect(userService.requests).toHaveLength(50);
@@ -147,7 +149,7 @@ describe('a direct dialog', () => {
   });
 
   test('its two rounds share one deadline', async () => {
-    await rebuild({ deadlineMs: 100 });
+    await rebuild({ deadlineMs });
     const slowly =
       (reply: HttpOwner['reply']): HttpOwner['reply'] =>
       (request) => ({ ...reply(request), delayMs: 70 });
@@ -181,6 +183,7 @@ describe.each<[Owner, (frame: Frame) => string | undefined, string]>([
 
   beforeEach(async () => {
     count = 0;
+    await rebuild({ deadlineMs });
     await deliverOne(event('viewer', 'c0')); // the cards that are not under test are hot
   });
 
@@ -221,20 +224,20 @@ describe.each<[Owner, (frame: Frame) => string | undefined, string]>([
       expect(isMissing(frame)).toBe(true);
       waits.push(frame.waitedMs);
     }
-    expect(Math.max(...waits)).toBeLessThan(100 + slackMs);
-    expect(Math.min(...waits.slice(0, 5))).toBeGreaterThan(90);
+    expect(Math.max(...waits)).toBeLessThan(deadlineMs + slackMs);
+    expect(Math.min(...waits.slice(0, 5))).toBeGreaterThan(deadlineMs - 10);
     expect(median(waits.slice(5))).toBeLessThan(1);
   });
 
   test('hangs over one card: a batch that needs it again does not wait again', async () => {
     failing().reply = () => ({ fault: 'hang' });
     const envelope = coldEvent();
-    expect((await deliverOne(envelope)).waitedMs).toBeGreaterThan(90);
+    expect((await deliverOne(envelope)).waitedMs).toBeGreaterThan(deadlineMs - 10);
     expect((await deliverOne(envelope)).waitedMs).toBeLessThan(60);
   });
 
   test('hangs, then returns: names are back within the probe interval after the last request has timed out', async () => {
-    await rebuild({ ownerTimeoutMs: 120 });
+    await rebuild({ deadlineMs, ownerTimeoutMs: 120 });
     await deliverOne(event('viewer', 'c0'));
     failing().reply = () => ({ fault: 'hang' });
     await failsUntilOpen();
@@ -257,7 +260,7 @@ describe.each<[Owner, (frame: Frame) => string | undefined, string]>([
     const envelope = coldEvent();
     const first = await deliverOne(envelope);
     expect(isMissing(first)).toBe(true);
-    expect(first.waitedMs).toBeLessThan(100 + slackMs);
+    expect(first.waitedMs).toBeLessThan(deadlineMs + slackMs);
     await vi.waitFor(async () => expect(shown(await deliverOne(envelope))).toMatch(prefix));
     expect(failing().requests.filter(({ url }) => url.includes('new1/'))).toHaveLength(1);
   });
@@ -367,6 +370,21 @@ describe('cards that change', () => {
     });
     expect(userService.requests.filter(({ url }) => url.includes('/u1/'))).toHaveLength(2);
     expect(userService.requests.filter(({ url }) => url.includes('/u2/'))).toHaveLength(1);
+  });
+
+  test('a card that changes while others are waited for is not "…" for it', async () => {
+    await deliverOne(event('u1', 'c1'));
+    const healthy = userService.reply;
+    userService.reply = (request) => (request.url.includes('/slow/') ? { ...healthy(request), delayMs: 80 } : healthy(request));
+    const delivering = deliver([event('u1', 'c1'), event('slow', 'c1')]);
+    await vi.waitFor(() => expect(userService.requests).toHaveLength(2), { interval: 2 });
+    names.set('u1', 'Alicia');
+    publish('user.updated', { user_id: 'u1' });
+    publish('member.changed', { conversation_id: 'c1' });
+    const { frames } = await delivering;
+    expect(frames.map(nameIn)).toEqual(['Alicia', 'Name of slow']);
+    expect(frames.map(titleIn)).toEqual(['Title of c1', 'Title of c1']);
+    for (const frame of frames) expect(frame).not.toHaveProperty('stale');
   });
 
   test('malformed messages change nothing', async () => {
