@@ -19,8 +19,6 @@ export type Evidence =
       readonly firstId: StreamId;
       /** Last id ever given. */
       readonly lastId: StreamId;
-      /** Highest id that XDEL removed. */
-      readonly maxDeletedId: StreamId;
     };
 
 export interface Continuity {
@@ -53,8 +51,9 @@ function proveBatch(position: Position, ids: readonly StreamId[], firstRead: Str
   const removedSinceRead = evidence.length === 0 ? ids.length : ids.filter((id) => compareStreamIds(id, evidence.firstId) < 0).length;
   // As many as were added up to right before the batch, unless XDEL took some from within.
   const countBefore = Math.max(0, removed - removedSinceRead);
-  const isDeleted = compareStreamIds(evidence.maxDeletedId, position.id) >= 0;
-  const isProven = position.count !== undefined && (countBefore === position.count || (countBefore < position.count && isDeleted));
+  // Fewer have left than we have got past: then some of those must still be there, or this is not the stream that we have read.
+  const hasOlder = evidence.length > 0 && compareStreamIds(evidence.firstId, position.id) <= 0;
+  const isProven = position.count !== undefined && (countBefore === position.count || (countBefore < position.count && hasOlder));
   if (isProven) return { hole: undefined, before: position };
   return { hole: causeOf(position, evidence), before: { id: precedingId(firstRead), count: countBefore } };
 }

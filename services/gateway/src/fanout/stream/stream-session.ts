@@ -189,12 +189,15 @@ export class StreamSession {
   /** @returns true when the source drains, false when everything has to be settled again */
   async #deliverNew(): Promise<boolean> {
     const { clock, canary, pace } = this.#deps;
-    const { batchEntries } = this.#options;
+    const { batchEntries, readBlockMs } = this.#options;
+    // The first read only looks: whether there is a backlog must not be known as late as the next entry comes.
+    let maxBlockMs = 1;
     while (!this.#state.isDraining) {
       if (this.#state.mustSettle) return false;
       const sentAtMs = clock.nowMs();
-      const read = await this.#group.readNew(this.#requireLease(), this.#position().id);
+      const read = await this.#group.readNew(Math.min(maxBlockMs, this.#requireLease()), this.#position().id);
       if (read === 'no_group') return false;
+      maxBlockMs = readBlockMs;
       this.#settleBackoff.reset();
       await this.#take(read);
       this.#correctGroup();
@@ -243,16 +246,21 @@ export class StreamSession {
   async #deliver(items: readonly PendingItem[]): Promise<void> {
     if (items.every(isWhole)) return this.#handle(items);
     let batch: StreamEntry[] = [];
-    for (const { id, fields } of items) {
-      if (fields !== undefined) batch.push({ id: id as StreamId, fields });
-      else {
-        // It was trimmed while it was pending.
+    // What was trimmed while it was pending, up to here, and has not been told yet.
+    let lost: Position | undefined;
+    for (const item of items) {
+      if (isWhole(item)) {
+        if (lost !== undefined) this.#tellGap('trimmed', lost);
+        lost = undefined;
+        batch.push(item);
+      } else {
         await this.#handle(batch);
         batch = [];
-        this.#tellGap('trimmed', advanced(this.#position(), id as StreamId, 1));
+        lost = advanced(lost ?? this.#position(), item.id as StreamId, 1);
       }
     }
     await this.#handle(batch);
+    if (lost !== undefined) this.#tellGap('trimmed', lost);
   }
 
   async #handle(batch: readonly StreamEntry[]): Promise<void> {
@@ -274,7 +282,7 @@ export class StreamSession {
   #requireLease(): number {
     const { fence } = this.#deps;
     if (!fence.isHeld) throw new LeaseLapsedError('the lease has not been confirmed for too long');
-    return Math.max(1, Math.floor(Math.min(this.#options.readBlockMs, fence.heldForMs())));
+    return Math.max(1, Math.floor(fence.heldForMs()));
   }
 
   #position(): Position {

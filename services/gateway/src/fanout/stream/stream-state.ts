@@ -55,12 +55,11 @@ export async function inspectStream(server: ScriptRunner, stream: string, group:
 /** What the script behind a read replied. */
 export function decodeEvidence(reply: unknown): Evidence {
   if (!Array.isArray(reply)) return 'present';
-  const [entriesAdded, length, firstId, lastId, maxDeletedId] = reply;
+  const [entriesAdded, length, firstId, lastId] = reply;
   return {
     entriesAdded: Number(entriesAdded),
     length: Number(length),
     firstId: String(firstId) as StreamId,
     lastId: String(lastId) as StreamId,
-    maxDeletedId: String(maxDeletedId) as StreamId,
   };
 }
