@@ -225,7 +225,7 @@ export function compose(config: GatewayConfig): Gateway {
     ...door.parts,
     loopLag,
   );
-  parts.push({ name: 'drain', drain: (deadlineMs) => drain.closeAll(AbortSignal.timeout(deadlineMs)) }, server);
+  parts.push({ name: 'drain', drain: (deadlineMs) => drain.closeAll(AbortSignal.timeout(Math.floor(deadlineMs))) }, server);
   return toGateway(house, new Supervisor(parts, clock, logger), drain, fenced);
 }
 
