@@ -34,7 +34,10 @@ export class Epoch {
     this.#options = options;
   }
 
-  /** Where reading goes on after a loss: nothing that was read before it counts any more. Undefined when nothing has ever been lost. */
+  /**
+   * Where reading goes on after a loss: nothing that was read before it counts any more. Undefined when nothing has ever been lost of
+   * the stream that is there now.
+   */
   get lossBarrier(): Position | undefined {
     return this.#barrier?.count === undefined ? undefined : this.#barrier;
   }
@@ -65,6 +68,7 @@ export class Epoch {
   async forgetUpTo(server: ScriptRunner, handledId: StreamId): Promise<void> {
     const floor = await server.runScript(raiseFloor, [keys.epoch(this.#options.stream)], [handledId]);
     this.#floor = String(floor) as StreamId;
+    if (this.#barrier !== undefined) this.#barrier = { id: this.#barrier.id, count: undefined };
   }
 
   /**

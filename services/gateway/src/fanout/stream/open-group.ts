@@ -51,7 +51,7 @@ export async function openGroup(reader: Reader, lossBarrier: Position | undefine
     if (compareStreamIds(state.group.lastDeliveredId, lossBarrier.id) < 0) await moveGroup(reader, options, lossBarrier);
     return { position: lossBarrier, tailDownTo: lossBarrier.id, skipped: 0, isReset: false };
   }
-  const cut = lowest(`${state.nowMs - backlogMaxAgeMs}-0` as StreamId, state.lastId);
+  const cut = lowest(`${Math.max(0, state.nowMs - backlogMaxAgeMs)}-0` as StreamId, state.lastId);
   if (compareStreamIds(position.id, cut) >= 0) return { position, tailDownTo: barrierId, skipped: 0, isReset: false };
   return skipBacklog(reader, options, state, state.group, cut);
 }

@@ -104,9 +104,8 @@ export class StreamSession {
     if (position === undefined) await this.#begin();
     else {
       // Told before anything else can fail: the epoch will not say so a second time.
-      const isLost = outcome === 'lost' && epoch.lossBarrier !== undefined;
-      if (isLost) this.#tellGap('lost_writes', epoch.lossBarrier);
-      await this.#continue(isLost);
+      if (outcome === 'lost' && epoch.lossBarrier !== undefined) this.#tellGap('lost_writes', epoch.lossBarrier);
+      await this.#continue(outcome === 'lost');
     }
     await this.#openCanary();
   }
@@ -123,15 +122,17 @@ export class StreamSession {
   }
 
   /** The group of a process that has read before, on a new connection or after it vanished. */
-  async #continue(isLossTold: boolean): Promise<void> {
+  async #continue(isAfterLoss: boolean): Promise<void> {
     const { stream, group, usesSharedGroup } = this.#options;
     const state = await inspectStream(this.#reader, stream, group);
-    if (this.#isAnotherStream(state)) return this.#startOver(state);
+    // After a loss without a barrier the stream has begun anew since.
+    const isUntold = isAfterLoss && this.#deps.epoch.lossBarrier === undefined;
+    if (isUntold || this.#isAnotherStream(state)) return this.#startOver(state);
     const position = this.#position();
     if (state.group === undefined) {
       await createGroup(this.#reader, this.#options, position);
       this.#lastDeliveredId = position.id;
-      if (isLossTold) return;
+      if (isAfterLoss) return;
       this.#deps.metrics.gap('group_lost');
       this.#deps.logger.warn({ position: position.id }, 'the consumer group was gone, it goes on where it was');
       return;

@@ -1,5 +1,5 @@
 -- A stream that began anew keeps its ids, which may be lower than those that clients hold. Its epoch stays; the floor says below
--- which id no cursor is resumed.
+-- which id no cursor is resumed. A barrier of the old stream is no position in the new one.
 -- KEYS[1] epoch hash   ARGV[1] last id that was handled of the old stream
 -- Reply: the floor
 local epoch, handled_id = KEYS[1], ARGV[1]
@@ -14,6 +14,6 @@ end
 local floor = redis.call('HGET', epoch, 'floor') or '0-0'
 if below(floor, handled_id) then
   floor = handled_id
-  redis.call('HSET', epoch, 'floor', floor)
+  redis.call('HSET', epoch, 'floor', floor, 'entries', -1)
 end
 return floor
