@@ -4,7 +4,7 @@ import { keys, RedisConnections } from '@event-gateway/redis';
 import { type Logger, Metrics, silentLogger, systemClock } from '@event-gateway/runtime';
 import { expect } from 'vitest';
 import type { BatchHandler, Gap, StreamEntry, TailWarmer } from '../src/fanout/event-source.js';
-import { noFence, type ReaderFence } from '../src/fanout/stream/ports.js';
+import { type CanaryListener, noFence, type ReaderFence } from '../src/fanout/stream/ports.js';
 import { StreamMetrics } from '../src/fanout/stream/stream-metrics.js';
 import { StreamSource, type StreamSourceOptions } from '../src/fanout/stream-source.js';
 
@@ -98,26 +98,26 @@ export interface ReadingReplica {
   readonly source: StreamSource;
   readonly connections: RedisConnections;
   readonly metrics: Metrics;
-  readonly canaries: string[];
   readonly group: string;
   /** Ends it like kill -9 would: nothing more is acknowledged. */
   kill(): Promise<void>;
 }
 
 export interface ReadingReplicaOptions extends Partial<StreamSourceOptions> {
+  readonly canary?: CanaryListener;
   readonly fence?: ReaderFence;
   readonly logger?: Logger;
   readonly commandTimeoutMs?: number;
 }
 
 const started = new Set<ReadingReplica>();
+const ignoredCanary: CanaryListener = { seen: () => undefined };
 
 export function createReadingReplica(server: RedisServer, replicaId: string, options: ReadingReplicaOptions = {}): ReadingReplica {
-  const { fence = noFence, logger = silentLogger, commandTimeoutMs = 300, ...sourceOptions } = options;
+  const { fence = noFence, logger = silentLogger, canary = ignoredCanary, commandTimeoutMs = 300, ...sourceOptions } = options;
   const connections = new RedisConnections({ url: server.url, commandTimeoutMs }, systemClock, logger);
   const handler = new RecordingHandler();
   const metrics = new Metrics();
-  const canaries: string[] = [];
   const source = new StreamSource(
     {
       connections,
@@ -126,7 +126,7 @@ export function createReadingReplica(server: RedisServer, replicaId: string, opt
       handler,
       warmer: handler,
       fence,
-      canary: { seen: (id) => canaries.push(id) },
+      canary,
       metrics: new StreamMetrics(metrics),
     },
     {
@@ -147,7 +147,7 @@ export function createReadingReplica(server: RedisServer, replicaId: string, opt
     await source.stop();
   };
   const group = sourceOptions.usesSharedGroup === true ? keys.sharedGroup : keys.group(replicaId);
-  const replica = { handler, source, connections, metrics, canaries, group, kill };
+  const replica = { handler, source, connections, metrics, group, kill };
   started.add(replica);
   return replica;
 }

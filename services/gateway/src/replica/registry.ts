@@ -19,6 +19,9 @@ const readerTtlMs = 3_600_000;
 /** The fleet's figures are at most 2 s old. */
 const maxFiguresAgeMs = 1000;
 
+/** A process that waits for Redis itself loses no time when it is there. */
+const retryMs = 50;
+
 /** What a replica says about itself. */
 export interface ReplicaFigures {
   readonly connections: number;
@@ -133,7 +136,7 @@ export class ReplicaRegistry {
         signal: this.#stopping.signal,
         clock: this.#clock,
         logger: this.#logger,
-        everyMs: () => Math.min(maxFiguresAgeMs, this.#state === 'waiting' ? this.#renewEveryMs / 4 : this.#renewEveryMs),
+        everyMs: () => this.#waitMs(),
       },
       () => this.#look(),
     );
@@ -172,16 +175,19 @@ export class ReplicaRegistry {
     return rows.flatMap((row) => toRow(decodePairs(row)));
   }
 
+  #waitMs(): number {
+    if (this.#state === 'held') return Math.min(maxFiguresAgeMs, this.#renewEveryMs);
+    return this.#redis.isUp ? Math.min(maxFiguresAgeMs, this.#renewEveryMs / 4) : retryMs;
+  }
+
   async #look(): Promise<void> {
-    if (this.#state === 'held') {
-      await this.#quietly(() => this.#renew(this.#redis));
-    } else if (this.#state === 'waiting') {
-      try {
-        await this.#waitForLease();
-      } catch (error) {
-        this.#watch.lost();
-        if (!(error instanceof RedisUnavailableError)) throw error;
-      }
+    if (this.#state === 'held') await this.#quietly(() => this.#renew(this.#redis));
+    if (this.#state !== 'waiting') return;
+    try {
+      await this.#waitForLease();
+    } catch (error) {
+      this.#watch.lost();
+      if (!(error instanceof RedisUnavailableError)) throw error;
     }
   }
 
