@@ -18,7 +18,7 @@ export interface CatchUpTiming {
 
 export interface CatchUpPorts {
   send(frame: ClientFrame): boolean;
-  /** The ledger has moved on: messages that waited may go. */
+  /** A sync has brought the ledger on, or has ended, well or not. */
   advanced(): void;
   /** A hole was opened or closed. */
   changed(): void;
@@ -32,7 +32,6 @@ interface Chain {
   readonly edges: ReadonlyMap<string, number>;
   next: string | undefined;
   frames: number;
-  messages: number;
 }
 
 /** 64 KiB is the limit of a frame; the rest is for the other fields. */
@@ -81,10 +80,8 @@ export class CatchUp implements SyncInFlight {
     return this.#fruitlessGaps < MAX_FRUITLESS_GAPS ? this.#context.timing.holdMs : 0;
   }
 
-  brought(isNewMessage: boolean): void {
-    if (this.#chain === undefined) return;
-    this.#chain.frames += 1;
-    if (isNewMessage) this.#chain.messages += 1;
+  brought(): void {
+    if (this.#chain !== undefined) this.#chain.frames += 1;
   }
 
   /** `sentCursor`: what this connection asked to resume from. `isOwed`: sync although nothing was ever received (a first start). */
@@ -96,7 +93,8 @@ export class CatchUp implements SyncInFlight {
     const hasCursor = isStreamId(frame.cursor);
     if (frame.resumed !== true) {
       this.#ledger.assign(frame.cursor);
-      if (!isFirst || isOwed) this.#open(before);
+      // A first sync starts at this moment: what changes before it is answered is asked for as well.
+      if (!isFirst || isOwed) this.#open(isFirst ? this.#ledger.cursor : before);
     }
     if (this.#ledger.hole === undefined) return;
     // A refused cursor is followed by `sync.required`, which says when; everything else is this client's own affair.
@@ -130,9 +128,10 @@ export class CatchUp implements SyncInFlight {
   }
 
   complete(frame: SyncCompleteFrame): void {
-    this.#ledger.raise(frame.cursor);
     const chain = this.#chain;
     if (chain === undefined || (frame.ref !== undefined && frame.ref !== String(this.#ref))) return;
+    // Its cursor is from before the messenger was asked: older than a hole that has opened since, which may have assigned a lower one.
+    if (this.#nextHole === undefined) this.#ledger.raise(frame.cursor);
     const asked = new Set(chain.requests[0]?.map(([id]) => id));
     this.#ledger.delivered(seqEntries(frame.conversations), (id) => asked.has(id));
     this.#ports.advanced();
@@ -154,9 +153,8 @@ export class CatchUp implements SyncInFlight {
   /** What was delivered stays delivered; the rest is asked again on the next connection. */
   disconnected(): void {
     this.#isConnected = false;
-    this.#chain = undefined;
-    this.#nextHole = undefined;
     this.#context.timers.clear('sync');
+    this.#abandon();
   }
 
   #open(cursor: string | undefined): void {
@@ -175,16 +173,14 @@ export class CatchUp implements SyncInFlight {
   #start(): void {
     const hole = this.#ledger.hole;
     if (hole === undefined || !this.#isConnected) return;
+    this.#abandon();
     this.#chainCount += 1;
-    // Asked from now on, it covers every hole so far.
-    this.#nextHole = undefined;
     this.#chain = {
       number: this.#chainCount,
       requests: splitBySize([...hole.lastSeqs], MAX_CONVERSATIONS_BYTES),
       edges: this.#ledger.edges(),
       next: undefined,
       frames: 0,
-      messages: 0,
     };
     this.#ask(this.#chain);
   }
@@ -213,14 +209,13 @@ export class CatchUp implements SyncInFlight {
     // The page is one of the request that began this sync, so it is asked with the same seqs.
     if (typeof next === 'string') chain.next = next;
     const goOn = (): void => (typeof next === 'string' ? this.#ask(chain) : this.#start());
-    if (chain.frames > 0) goOn();
-    // More to come and nothing came: without a pause this could go on for ever at full speed.
+    if (chain.frames > 0 && typeof next === 'string') goOn();
+    // Nothing came, or it starts over: without a pause this could go on for ever at full speed.
     else this.#context.timers.set('sync', this.#backoff.nextMs(), goOn);
   }
 
   #retry(failure: string, retryAfterMs: number): void {
-    this.#chain = undefined;
-    this.#nextHole = undefined;
+    this.#abandon();
     this.#failure = failure;
     // The same wait was told to everybody, so some of it is random.
     const jitterMs = retryAfterMs > 0 ? (this.#context.random() * retryAfterMs) / 2 : this.#backoff.nextMs();
@@ -228,16 +223,23 @@ export class CatchUp implements SyncInFlight {
     this.#ports.changed();
   }
 
+  /** The next one is asked later, so it covers every hole so far. */
+  #abandon(): void {
+    this.#chain = undefined;
+    this.#nextHole = undefined;
+    this.#ports.advanced();
+  }
+
   #finish(chain: Chain): void {
     this.#chain = undefined;
     this.#failure = undefined;
     this.#backoff.reset();
     this.#context.timers.clear('sync');
-    if (this.#isGapSync) this.#fruitlessGaps = chain.messages > 0 ? 0 : this.#fruitlessGaps + 1;
-    this.#isGapSync = false;
     const nextHole = this.#nextHole;
     this.#nextHole = undefined;
-    this.#ledger.closeHole(chain.edges, nextHole);
+    const isFilled = this.#ledger.closeHole(chain.edges, nextHole);
+    if (this.#isGapSync) this.#fruitlessGaps = isFilled ? 0 : this.#fruitlessGaps + 1;
+    this.#isGapSync = false;
     this.#ports.advanced();
     this.#ports.changed();
     if (nextHole !== undefined) this.#schedule(nextHole.afterMs);

@@ -80,6 +80,7 @@ export class GatewayClient {
     this.#inbox = new Inbox(
       context,
       this.#ledger,
+      this.#catchUp,
       () => this.#catchUp.holdMs,
       (event) => this.#handOut(event),
     );
@@ -180,7 +181,7 @@ export class GatewayClient {
     if (frame === undefined) return;
     if ('control' in frame) this.#control(frame.control);
     else {
-      this.#inbox.receive(frame.durable, String(text), this.#catchUp);
+      this.#inbox.receive(frame.durable, String(text));
       this.#catchUp.watchGaps();
     }
     this.#saver.changed();

@@ -1,7 +1,6 @@
 import type { Context } from './context.js';
-import { type DurableFrame, hasMessage, isSeq, type MessageFrame } from './frames.js';
+import { type DurableFrame, hasMessage, isSeq } from './frames.js';
 import type { Ledger } from './ledger.js';
-import { MessageChanges } from './message-changes.js';
 import { MessageOrder } from './message-order.js';
 import { RecentIds } from './recent-ids.js';
 
@@ -21,7 +20,7 @@ export interface SyncInFlight {
   /** Counts up with every request; undefined while none is under way. */
   readonly number: number | undefined;
   /** A frame came by it. */
-  brought(isNewMessage: boolean): void;
+  brought(): void;
 }
 
 /** How many ids of messages and of other events are remembered: more than one sync brings while live frames repeat it. */
@@ -30,78 +29,85 @@ const MAX_EVENT_IDS = 5_000;
 
 /** The way of one durable frame: cursor → known already? → order within its conversation → application. */
 export class Inbox {
-  readonly #ledger: Ledger;
   readonly #context: Context;
+  readonly #ledger: Ledger;
+  readonly #sync: SyncInFlight;
   readonly #holdMs: () => number;
   readonly #emit: (event: InboxEvent) => void;
   readonly #messageIds = new RecentIds(MAX_MESSAGE_IDS);
   readonly #eventIds = new RecentIds(MAX_EVENT_IDS);
-  readonly #changes = new MessageChanges();
   readonly #order: MessageOrder<InboxEvent>;
+  /** The conversations in which the sync of that number has brought something new. */
+  #renewed: { readonly number: number | undefined; readonly conversationIds: Set<string | undefined> } | undefined;
 
-  constructor(context: Context, ledger: Ledger, holdMs: () => number, emit: (event: InboxEvent) => void) {
+  constructor(context: Context, ledger: Ledger, sync: SyncInFlight, holdMs: () => number, emit: (event: InboxEvent) => void) {
     this.#context = context;
     this.#ledger = ledger;
+    this.#sync = sync;
     this.#holdMs = holdMs;
     this.#emit = emit;
-    this.#order = new MessageOrder(ledger, (event) => this.#handOut(event));
+    this.#order = new MessageOrder(
+      ledger,
+      () => sync.number !== undefined,
+      (event) => this.#handOut(event),
+    );
   }
 
-  receive(frame: DurableFrame, raw: string, sync: SyncInFlight): void {
+  receive(frame: DurableFrame, raw: string): void {
     if (!this.#ledger.admits(frame.cursor)) return;
     // Pub/sub's frames carry no cursor either: one is a sync's only while a sync is under way.
-    const isSynced = frame.cursor === undefined && sync.number !== undefined;
-    const event: InboxEvent = { frame, origin: { source: isSynced ? 'sync' : 'live', raw } };
-    const isNews = this.#isNews(frame, isSynced, sync.number);
-    if (isSynced) sync.brought(isNews && frame.type === 'message.new');
-    if (isNews) this.#accept(frame, event);
-    this.#watchHeld();
+    const isSynced = frame.cursor === undefined && this.#sync.number !== undefined;
+    if (isSynced) this.#sync.brought();
+    this.#place(frame, isSynced, { frame, origin: { source: isSynced ? 'sync' : 'live', raw } });
+    this.#watchWaiting();
   }
 
-  /** The ledger has moved on, by a sync. */
+  /** A sync has brought the ledger on, or has ended. */
   flush(): void {
     this.#order.flush();
-    this.#watchHeld();
+    this.#watchWaiting();
   }
 
-  #isNews(frame: DurableFrame, isSynced: boolean, syncNumber: number | undefined): boolean {
-    if (frame.type === 'message.new' && hasMessage(frame)) return this.#isNewMessage(frame, isSynced);
-    if (frame.event_id !== undefined && !this.#eventIds.add(frame.event_id)) return false;
-    const isChange = frame.type === 'message.edited' || frame.type === 'message.deleted';
-    return !isChange || !hasMessage(frame) || this.#changes.accept(frame, isSynced, syncNumber);
-  }
-
-  #isNewMessage({ conversation_id: conversationId, message }: MessageFrame, isSynced: boolean): boolean {
-    // A sync repeats what came live after the hole, also what has left the memory of ids. A live frame is new by its cursor; its
-    // seq says nothing against it (a messenger that was restored from a backup counts from below again).
-    const isRepeated =
-      isSynced && conversationId !== undefined && isSeq(message.seq) && this.#ledger.hasReceived(conversationId, message.seq);
-    return this.#messageIds.add(message.id) && !isRepeated;
-  }
-
-  #accept(frame: DurableFrame, event: InboxEvent): void {
+  #place(frame: DurableFrame, isSynced: boolean, event: InboxEvent): void {
     const { conversation_id: conversationId } = frame;
-    const seq = frame.type === 'message.new' && hasMessage(frame) ? frame.message.seq : undefined;
-    if (conversationId === undefined || !isSeq(seq)) return this.#order.follow(conversationId, event);
-    this.#ledger.received(conversationId, seq);
-    this.#order.offer(conversationId, seq, event, this.#context.clock.nowMs());
+    const message = frame.type === 'message.new' && hasMessage(frame) ? frame.message : undefined;
+    if (message !== undefined && !this.#isNew(message.id, conversationId, message.seq, isSynced)) return;
+    if (conversationId === undefined) this.#handOut(event);
+    else if (isSeq(message?.seq)) {
+      this.#ledger.received(conversationId, message.seq);
+      this.#order.message(conversationId, message.seq, event, this.#context.clock.nowMs());
+    } else this.#order.other(conversationId, isSynced, event);
+  }
+
+  /**
+   * A sync repeats what came live after the hole, also what has left the memory of ids. A live frame is new by its cursor; its seq
+   * says nothing against it (a messenger that was restored from a backup counts from below again).
+   */
+  #isNew(messageId: string, conversationId: string | undefined, seq: unknown, isSynced: boolean): boolean {
+    const isRepeated = isSynced && conversationId !== undefined && isSeq(seq) && this.#ledger.hasReceived(conversationId, seq);
+    return this.#messageIds.add(messageId) && !isRepeated;
   }
 
   #handOut(event: InboxEvent): void {
+    const { type, event_id: eventId, conversation_id: conversationId } = event.frame;
+    const isNew = type === 'message.new' || eventId === undefined || this.#eventIds.add(eventId);
+    if (event.origin.source === 'sync') {
+      if (this.#renewed?.number !== this.#sync.number) this.#renewed = { number: this.#sync.number, conversationIds: new Set() };
+      // Behind something new comes what is newer still: left out because it is known, the older one would have the last word.
+      if (isNew) this.#renewed?.conversationIds.add(conversationId);
+      else if (this.#renewed?.conversationIds.has(conversationId) !== true) return;
+    } else if (!isNew) return;
     this.#emit(event);
-    if (!hasMessage(event.frame)) return;
-    if (event.frame.type !== 'message.new') return this.#changes.handedOut(event.frame);
-    const change = this.#changes.missedBy(event.frame.message.id);
-    if (change !== undefined) this.#emit({ frame: change, origin: event.origin });
   }
 
-  #watchHeld(): void {
-    const oldestMs = this.#order.oldestMs;
-    if (oldestMs === undefined) return this.#context.timers.clear('hold');
+  #watchWaiting(): void {
+    const { timers, clock } = this.#context;
+    const { heldSinceMs } = this.#order;
+    if (heldSinceMs === undefined) return timers.clear('hold');
     const holdMs = this.#holdMs();
-    this.#context.timers.set('hold', Math.max(0, oldestMs + holdMs - this.#context.clock.nowMs()), () => {
-      this.#order.releaseUntil(this.#context.clock.nowMs() - holdMs);
-      this.#watchHeld();
+    timers.set('hold', Math.max(0, heldSinceMs + holdMs - clock.nowMs()), () => {
+      this.#order.releaseUntil(clock.nowMs() - holdMs);
+      this.#watchWaiting();
     });
   }
 }

@@ -109,16 +109,18 @@ export class Ledger {
   /**
    * The sync is over: holes below `edges` are none, and conversations that it did not name begin with what was received.
    * `next`: another hole opened after the sync had been asked; then only that one remains, frozen at what is known now, since a
-   * seq is contiguous only up to what was missed.
+   * seq is contiguous only up to what was missed. False when a seq below the edges is missing for good.
    */
-  closeHole(edges: ReadonlyMap<string, number>, next?: { readonly cursor: string | undefined }): void {
+  closeHole(edges: ReadonlyMap<string, number>, next?: { readonly cursor: string | undefined }): boolean {
+    const isFilled = [...edges].every(([conversationId, seq]) => seq <= (this.contiguous(conversationId) ?? seq));
     for (const [conversationId, seq] of edges) this.#reached(conversationId, seq);
     this.#hole = next === undefined ? undefined : { lastSeqs: this.lastSeqs(), cursor: next.cursor };
-    if (this.#hole !== undefined) return;
+    if (this.#hole !== undefined) return isFilled;
     for (const conversationId of [...this.#gapped]) {
       const track = this.#track(conversationId);
       if (track.contiguous === undefined) this.#settle(conversationId, track, (track.above.lowest ?? 1) - 1);
     }
+    return isFilled;
   }
 
   #reached(conversationId: string, seq: number): void {

@@ -1,95 +1,108 @@
 import type { Ledger } from './ledger.js';
 
 interface Waiting<Item> {
+  /** Messages with an unreceived one before them. */
   held: { readonly seq: number; readonly item: Item }[];
-  /** Whatever else belongs to that conversation and came after a held message: it may speak of it. */
-  after: Item[];
-  sinceMs: number;
-  /** Up to here messages were let go although one is missing. */
+  heldSinceMs: number;
+  /** Messages went up to here although one is missing. */
   releasedTo: number;
+  /** Other events, behind the messages that came before them. */
+  readonly others: Item[];
+  /** Those that came live while a sync is under way. */
+  readonly afterSync: Item[];
 }
 
 /** So much waits at the most, over all conversations; beyond it order is given up before memory is. */
-const MAX_HELD = 10_000;
+const MAX_WAITING = 10_000;
 /** Below the seq before any first one. */
 const NOTHING = -2;
 
 /**
- * Hands messages out in seq order per conversation. A message that has an unreceived one before it waits, until the ledger knows
- * the gap to be closed or until it is released; late ones come late, but they come.
+ * Hands events out in the order of their conversation: messages by seq, and everything else behind the messages that came before
+ * it. A message with an unreceived one before it waits until the ledger knows the gap to be closed, or until it is released; late
+ * ones come late, but they come. What comes live while a sync is under way waits for its end: whatever that sync brings was asked
+ * earlier, and must not have the last word.
  */
 export class MessageOrder<Item> {
   readonly #ledger: Pick<Ledger, 'contiguous'>;
+  readonly #isSyncing: () => boolean;
   readonly #emit: (item: Item) => void;
   readonly #waiting = new Map<string, Waiting<Item>>();
-  #heldCount = 0;
+  #count = 0;
 
-  constructor(ledger: Pick<Ledger, 'contiguous'>, emit: (item: Item) => void) {
+  constructor(ledger: Pick<Ledger, 'contiguous'>, isSyncing: () => boolean, emit: (item: Item) => void) {
     this.#ledger = ledger;
+    this.#isSyncing = isSyncing;
     this.#emit = emit;
   }
 
-  /** Since when the oldest held message waits; undefined when none does. */
-  get oldestMs(): number | undefined {
-    let oldestMs: number | undefined;
-    for (const { held, sinceMs } of this.#waiting.values()) if (held.length > 0) oldestMs = Math.min(sinceMs, oldestMs ?? sinceMs);
-    return oldestMs;
+  /** Since when the oldest message waits; undefined when none does. */
+  get heldSinceMs(): number | undefined {
+    let sinceMs: number | undefined;
+    for (const { held, heldSinceMs } of this.#waiting.values())
+      if (held.length > 0) sinceMs = Math.min(heldSinceMs, sinceMs ?? heldSinceMs);
+    return sinceMs;
   }
 
   /** A message that the ledger has entered. */
-  offer(conversationId: string, seq: number, item: Item, nowMs: number): void {
-    const waiting = this.#waiting.get(conversationId) ?? { held: [], after: [], sinceMs: nowMs, releasedTo: NOTHING };
-    this.#waiting.set(conversationId, waiting);
-    if (waiting.held.length === 0) waiting.sinceMs = nowMs;
+  message(conversationId: string, seq: number, item: Item, nowMs: number): void {
+    const waiting = this.#of(conversationId);
+    if (waiting.held.length === 0) waiting.heldSinceMs = nowMs;
     waiting.held.push({ seq, item });
-    this.#heldCount += 1;
-    if (this.#mayGo(conversationId, waiting, seq)) this.#drain(conversationId, waiting);
-    else if (this.#heldCount > MAX_HELD) this.releaseUntil(nowMs);
+    this.#added(conversationId, waiting);
   }
 
-  /** Any other event of a conversation: behind the messages that wait there. */
-  follow(conversationId: string | undefined, item: Item): void {
-    const waiting = conversationId === undefined ? undefined : this.#waiting.get(conversationId);
-    if (waiting !== undefined && waiting.held.length > 0) waiting.after.push(item);
-    else this.#emit(item);
+  /** Any other event of a conversation. */
+  other(conversationId: string, isSynced: boolean, item: Item): void {
+    const waiting = this.#of(conversationId);
+    (isSynced || !this.#isSyncing() ? waiting.others : waiting.afterSync).push(item);
+    this.#added(conversationId, waiting);
   }
 
-  /** The ledger knows more: lets go what is in order now. */
+  /** The ledger knows more, or a sync has ended: lets go what may go now. */
   flush(): void {
-    for (const [conversationId, waiting] of [...this.#waiting]) this.#drain(conversationId, waiting);
+    for (const [conversationId, waiting] of [...this.#waiting]) this.#drain(conversationId, waiting, this.#isSyncing());
   }
 
-  /** Lets go, in order, of all that has waited since `sinceMs` or longer, without the missing ones. */
-  releaseUntil(sinceMs: number): void {
+  /** Lets the messages go that have waited since `sinceMs` or longer, in order, without the missing ones. */
+  releaseUntil(sinceMs: number, isSyncing: boolean = this.#isSyncing()): void {
     for (const [conversationId, waiting] of [...this.#waiting]) {
-      if (waiting.held.length === 0 || waiting.sinceMs > sinceMs) continue;
+      if (waiting.heldSinceMs > sinceMs) continue;
       for (const { seq } of waiting.held) waiting.releasedTo = Math.max(waiting.releasedTo, seq);
-      this.#drain(conversationId, waiting);
+      this.#drain(conversationId, waiting, isSyncing);
     }
   }
 
-  #contiguous(conversationId: string): number {
-    return this.#ledger.contiguous(conversationId) ?? -1;
+  #of(conversationId: string): Waiting<Item> {
+    const waiting = this.#waiting.get(conversationId) ?? { held: [], heldSinceMs: 0, releasedTo: NOTHING, others: [], afterSync: [] };
+    this.#waiting.set(conversationId, waiting);
+    return waiting;
   }
 
-  #mayGo(conversationId: string, waiting: Waiting<Item>, seq: number): boolean {
-    return seq <= Math.max(this.#contiguous(conversationId), waiting.releasedTo + 1);
+  #added(conversationId: string, waiting: Waiting<Item>): void {
+    this.#count += 1;
+    this.#drain(conversationId, waiting, this.#isSyncing());
+    if (this.#count > MAX_WAITING) this.releaseUntil(Number.POSITIVE_INFINITY, false);
   }
 
-  #drain(conversationId: string, waiting: Waiting<Item>): void {
+  #drain(conversationId: string, waiting: Waiting<Item>, isSyncing: boolean): void {
+    const { held, others, afterSync } = waiting;
+    const contiguous = this.#ledger.contiguous(conversationId) ?? NOTHING;
     const ready: Item[] = [];
-    waiting.held.sort((a, b) => a.seq - b.seq);
-    for (const { seq, item } of waiting.held) {
-      if (!this.#mayGo(conversationId, waiting, seq)) break;
+    held.sort((a, b) => a.seq - b.seq);
+    for (const { seq, item } of held) {
+      if (seq > Math.max(contiguous, waiting.releasedTo + 1)) break;
       if (waiting.releasedTo > NOTHING) waiting.releasedTo = Math.max(waiting.releasedTo, seq);
       ready.push(item);
     }
-    waiting.held.splice(0, ready.length);
-    this.#heldCount -= ready.length;
-    if (waiting.held.length === 0) {
-      ready.push(...waiting.after.splice(0));
-      if (waiting.releasedTo <= this.#contiguous(conversationId)) this.#waiting.delete(conversationId);
+    held.splice(0, ready.length);
+    // They are older than what a next sync will bring, whether they may go already or not.
+    if (!isSyncing) others.push(...afterSync.splice(0));
+    if (held.length === 0) {
+      ready.push(...others.splice(0));
+      if (afterSync.length === 0 && waiting.releasedTo <= contiguous) this.#waiting.delete(conversationId);
     }
+    this.#count -= ready.length;
     // Last, when everything is in place: what is called here may call back.
     for (const item of ready) this.#emit(item);
   }

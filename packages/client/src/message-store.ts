@@ -45,7 +45,9 @@ export class MessageStore {
 
   #change({ conversation_id: conversationId, message }: DurableFrame, change: (stored: StoredMessage) => StoredMessage): void {
     if (conversationId === undefined || !this.#conversations.has(conversationId)) return;
-    const messages = this.of(conversationId).map((stored) => (stored.message.id === message?.id ? change(stored) : stored));
+    // A deletion is final: an edit that a sync repeats after it changes nothing.
+    const isMeant = (stored: StoredMessage): boolean => stored.message.id === message?.id && !stored.isDeleted;
+    const messages = this.of(conversationId).map((stored) => (isMeant(stored) ? change(stored) : stored));
     this.#conversations.set(conversationId, messages);
   }
 }
