@@ -304,8 +304,7 @@ describe('several workers', () => {
     await redis.call('XREADGROUP', 'GROUP', 'notifications', 'busy', 'STREAMS', stream, '>');
     await startWorker({ CLAIM_IDLE_MS: '60000' });
     await publish('m2', ['u1']);
-    await eventually(() => expect(pushed()).toEqual(['m2→u1']));
-    expect(await pendingCount()).toBe(1);
+    await eventually(async () => expect([pushed(), await pendingCount()]).toEqual([['m2→u1'], 1]));
   });
 });
 
