@@ -102,8 +102,9 @@ export class Inbox {
 
   #watchWaiting(): void {
     const { timers, clock } = this.#context;
-    const { heldSinceMs } = this.#order;
-    if (heldSinceMs === undefined) return timers.clear('hold');
+    // Set for an older one, it comes in time for this one too.
+    const heldSinceMs = timers.has('hold') ? undefined : this.#order.heldSinceMs;
+    if (heldSinceMs === undefined) return;
     const holdMs = this.#holdMs();
     timers.set('hold', Math.max(0, heldSinceMs + holdMs - clock.nowMs()), () => {
       this.#order.releaseUntil(clock.nowMs() - holdMs);

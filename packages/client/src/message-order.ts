@@ -49,14 +49,14 @@ export class MessageOrder<Item> {
     const waiting = this.#of(conversationId);
     if (waiting.held.length === 0) waiting.heldSinceMs = nowMs;
     waiting.held.push({ seq, item });
-    this.#added(conversationId, waiting);
+    this.#added(conversationId, waiting, this.#mayGo(conversationId, waiting, seq));
   }
 
   /** Any other event of a conversation. */
   other(conversationId: string, isSynced: boolean, item: Item): void {
     const waiting = this.#of(conversationId);
     (isSynced || !this.#isSyncing() ? waiting.others : waiting.afterSync).push(item);
-    this.#added(conversationId, waiting);
+    this.#added(conversationId, waiting, true);
   }
 
   /** The ledger knows more, or a sync has ended: lets go what may go now. */
@@ -79,19 +79,26 @@ export class MessageOrder<Item> {
     return waiting;
   }
 
-  #added(conversationId: string, waiting: Waiting<Item>): void {
+  #added(conversationId: string, waiting: Waiting<Item>, mayGo: boolean): void {
     this.#count += 1;
-    this.#drain(conversationId, waiting, this.#isSyncing());
+    if (mayGo) this.#drain(conversationId, waiting, this.#isSyncing());
     if (this.#count > MAX_WAITING) this.releaseUntil(Number.POSITIVE_INFINITY, false);
+  }
+
+  #contiguous(conversationId: string): number {
+    return this.#ledger.contiguous(conversationId) ?? NOTHING;
+  }
+
+  #mayGo(conversationId: string, { releasedTo }: Waiting<Item>, seq: number): boolean {
+    return seq <= Math.max(this.#contiguous(conversationId), releasedTo + 1);
   }
 
   #drain(conversationId: string, waiting: Waiting<Item>, isSyncing: boolean): void {
     const { held, others, afterSync } = waiting;
-    const contiguous = this.#ledger.contiguous(conversationId) ?? NOTHING;
     const ready: Item[] = [];
     held.sort((a, b) => a.seq - b.seq);
     for (const { seq, item } of held) {
-      if (seq > Math.max(contiguous, waiting.releasedTo + 1)) break;
+      if (!this.#mayGo(conversationId, waiting, seq)) break;
       if (waiting.releasedTo > NOTHING) waiting.releasedTo = Math.max(waiting.releasedTo, seq);
       ready.push(item);
     }
@@ -100,7 +107,7 @@ export class MessageOrder<Item> {
     if (!isSyncing) others.push(...afterSync.splice(0));
     if (held.length === 0) {
       ready.push(...others.splice(0));
-      if (afterSync.length === 0 && waiting.releasedTo <= contiguous) this.#waiting.delete(conversationId);
+      if (afterSync.length === 0 && waiting.releasedTo <= this.#contiguous(conversationId)) this.#waiting.delete(conversationId);
     }
     this.#count -= ready.length;
     // Last, when everything is in place: what is called here may call back.

@@ -7,11 +7,13 @@ interface FakeTimer {
 
 /** Time that moves only when told to. */
 export class FakeClock implements Clock {
+  /** Monotonic: what timers run by. */
   #nowMs = 1_767_225_600_000;
+  #wallOffsetMs = 0;
   readonly #timers = new Set<FakeTimer>();
 
   nowMs(): number {
-    return this.#nowMs;
+    return this.#nowMs + this.#wallOffsetMs;
   }
 
   get pending(): number {
@@ -37,7 +39,12 @@ export class FakeClock implements Clock {
     this.#nowMs = untilMs;
   }
 
-  /** The machine sleeps: time goes on, and no timer runs until the next `advance`. */
+  /** The wall clock jumps: somebody sets it, or the machine sleeps and its timers sleep with it. */
+  setWall(byMs: number): void {
+    this.#wallOffsetMs += byMs;
+  }
+
+  /** The page is frozen, or the machine sleeps: time goes on, and no timer runs until the next `advance`, when all are overdue. */
   sleep(ms: number): void {
     this.#nowMs += ms;
   }
