@@ -56,7 +56,7 @@ function replica({ history = {} as Partial<StreamHistory>, maxBytes = 1e6 } = {}
   context.handledId = () => fanout.handled.id;
   fanout.startAt(id(0));
   const snapshots: string[] = [];
-  const noHistory: StreamHistory = { barrier: null, lastId: () => Promise.resolve(undefined), walk: () => Promise.resolve(undefined) };
+  const noHistory: StreamHistory = { isFromLostEpoch: () => false, lastId: () => Promise.resolve(undefined), walk: () => Promise.resolve(undefined) };
   const resume = new Resume(
     {
       tail,
@@ -136,7 +136,7 @@ test('a cursor ahead of this replica but within the stream is good, and nothing 
 });
 
 test('a cursor from before a loss of data is never resumed', async () => {
-  const { fanout, open, entry } = replica({ history: { barrier: id(10) } });
+  const { fanout, open, entry } = replica({ history: { isFromLostEpoch: (cursor) => cursor === id(9) } });
   await fanout.handle([entry(1, ['a']), entry(11, ['a'])]);
   const { socket, done } = open('a', id(9));
   await done;

@@ -22,8 +22,8 @@ export interface HandledPort {
 
 /** What the stream itself can say about a cursor that the tail cannot serve. */
 export interface StreamHistory {
-  /** No cursor below this one is resumed: Redis has lost writes since. */
-  readonly barrier: StreamId | null;
+  /** Redis has lost writes since: what this cursor stands for may no longer be what the stream holds. */
+  isFromLostEpoch(cursor: StreamId): boolean;
   /** The stream's last id; undefined when Redis does not answer. */
   lastId(): Promise<StreamId | undefined>;
   /** The user's events after the cursor up to the tail, if it can be proven that the stream still has all of them. */
@@ -109,14 +109,14 @@ export class Resume {
   #startFromTail(cursor: string | undefined): Start | undefined {
     if (cursor === undefined) return this.#fresh(undefined);
     if (!isStreamId(cursor)) return this.#fresh('unknown');
-    if (this.#isFromLostEpoch(cursor)) return this.#fresh('unknown');
+    if (this.#deps.history.isFromLostEpoch(cursor)) return this.#fresh('unknown');
     return this.#tail.covers(cursor) ? this.#resumed(cursor, 'tail') : undefined;
   }
 
   async #startFromStream(cursor: StreamId, userId: UserId): Promise<Start> {
     if (compareStreamIds(cursor, this.#tail.lastId) > 0) {
       const lastId = await this.#deps.history.lastId();
-      if (this.#isFromLostEpoch(cursor)) return this.#fresh('unknown');
+      if (this.#deps.history.isFromLostEpoch(cursor)) return this.#fresh('unknown');
       if (this.#tail.covers(cursor)) return this.#resumed(cursor, 'tail');
       if (lastId === undefined || compareStreamIds(cursor, lastId) > 0) return this.#fresh('unknown');
       return { ...this.#resumed(cursor, 'ahead'), position: this.#tail.lastPosition, suppressUpTo: cursor };
@@ -125,12 +125,6 @@ export class Resume {
     const walked = await this.#deps.history.walk(cursor, userId, () => this.#tail.lowerBound);
     if (walked === undefined || restarts !== this.#tail.restarts || !this.#tail.covers(walked.upTo)) return this.#fresh('unknown');
     return { ...this.#resumed(cursor, 'stream'), position: this.#tail.positionOf(walked.upTo), older: walked.events };
-  }
-
-  /** Redis has lost writes since: what this cursor stands for may no longer be what the stream holds. */
-  #isFromLostEpoch(cursor: StreamId): boolean {
-    const { barrier } = this.#deps.history;
-    return barrier !== null && compareStreamIds(cursor, barrier) < 0;
   }
 
   #fresh(outcome: 'unknown' | undefined): Start {

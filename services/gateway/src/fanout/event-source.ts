@@ -52,8 +52,10 @@ export interface EventSource {
   stop(): Promise<void>;
   /** The position: everything up to here has been handled or declared lost. Null before the start and in pub/sub mode. */
   readonly handledId: StreamId | null;
-  /** No cursor below this id is resumed: it may be from before a loss of data. Null while unknown and in pub/sub mode. */
+  /** The fleet's barrier: whatever is read from now on lies above it. Null while unknown and in pub/sub mode. */
   readonly barrier: StreamId | null;
+  /** The cursor may be from before a loss of data: nothing shows what has been published after it. */
+  isFromLostEpoch(cursor: StreamId): boolean;
   /** Empty: it has caught up at least once and reads. */
   isReady(): readonly SourceReason[];
   /** The stream's last id as Redis knows it now; undefined when it cannot be told. */

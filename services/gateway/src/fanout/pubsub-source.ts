@@ -47,6 +47,11 @@ export class PubsubSource implements EventSource {
     this.#options = options;
   }
 
+  /** There are no cursors. */
+  isFromLostEpoch(): boolean {
+    return false;
+  }
+
   isReady(): readonly SourceReason[] {
     return this.#deps.subscriber.isUp ? [] : ['redis'];
   }

@@ -8,7 +8,7 @@ import type { EventSource } from './event-source.js';
 export interface StreamHistoryDeps {
   readonly redis: CommandRedis;
   /** What is known of the stream without asking. */
-  readonly source: Pick<EventSource, 'barrier' | 'whoIsLast'>;
+  readonly source: Pick<EventSource, 'isFromLostEpoch' | 'whoIsLast'>;
 }
 
 export interface StreamHistoryOptions {
@@ -35,8 +35,8 @@ export class StreamHistory {
     this.#options = options;
   }
 
-  get barrier(): StreamId | null {
-    return this.#deps.source.barrier;
+  isFromLostEpoch(cursor: StreamId): boolean {
+    return this.#deps.source.isFromLostEpoch(cursor);
   }
 
   /** Undefined when Redis does not answer. */

@@ -59,6 +59,7 @@ export class StreamSource implements EventSource {
   #loops: Promise<void>[] = [];
   #lag: Lag | undefined;
   #lastId: Promise<StreamId | undefined> | undefined;
+  #nextLastId: Promise<StreamId | undefined> | undefined;
 
   constructor(deps: StreamSourceDeps, options: StreamSourceOptions) {
     this.#deps = deps;
@@ -74,6 +75,10 @@ export class StreamSource implements EventSource {
 
   get barrier(): StreamId | null {
     return this.#epoch.lowestGoodCursor;
+  }
+
+  isFromLostEpoch(cursor: StreamId): boolean {
+    return this.#epoch.isFromBefore(cursor);
   }
 
   /** At most about a second old; undefined while Redis cannot be asked. */
@@ -128,12 +133,19 @@ export class StreamSource implements EventSource {
     await Promise.all(this.#loops);
   }
 
-  /** Questions of the same moment share one answer. */
+  /** Questions of the same moment share one answer, but never one that was on its way before: it may be older than what is asked about. */
   whoIsLast(): Promise<StreamId | undefined> {
-    this.#lastId ??= this.#askLastId().finally(() => {
-      this.#lastId = undefined;
+    if (this.#lastId === undefined) {
+      this.#lastId = this.#askLastId().finally(() => {
+        this.#lastId = undefined;
+      });
+      return this.#lastId;
+    }
+    this.#nextLastId ??= this.#lastId.then(() => {
+      this.#nextLastId = undefined;
+      return this.whoIsLast();
     });
-    return this.#lastId;
+    return this.#nextLastId;
   }
 
   async #askLastId(): Promise<StreamId | undefined> {

@@ -141,22 +141,14 @@ export class UwsServer {
       origin: request.getHeader('origin'),
     });
     if (!(decision instanceof Promise)) return refuse(response, decision);
-    void decision.then((decided) => {
-      if ('status' in decided) {
-        if (!isAborted) response.cork(() => refuse(response, decided));
-        return;
-      }
-      if (isAborted) return decided.release();
-      response.cork(() =>
-        response.upgrade<UserData>(
-          { acceptance: decided, socket: undefined, connection: undefined },
-          key,
-          decided.subprotocol ?? '',
-          extensions,
-          context,
-        ),
-      );
-    });
+    void decision.then((decided) =>
+      setImmediate(() => {
+        if (isAborted) {
+          if (!('status' in decided)) decided.release();
+        } else if ('status' in decided) response.cork(() => refuse(response, decided));
+        else response.cork(() => accept(response, decided, key, extensions, context));
+      }),
+    );
   }
 }
 
@@ -215,6 +207,11 @@ function listenExclusively(app: TemplatedApp, host: string, port: number, done: 
 
 function touch(ws: WebSocket<UserData>): void {
   ws.getUserData().connection?.onActivity();
+}
+
+function accept(response: HttpResponse, acceptance: Acceptance, key: string, extensions: string, context: us_socket_context_t): void {
+  const data: UserData = { acceptance, socket: undefined, connection: undefined };
+  response.upgrade(data, key, acceptance.subprotocol ?? '', extensions, context);
 }
 
 function refuse(response: HttpResponse, { status, code, message, retryAfterS }: HttpRefusal): void {

@@ -42,10 +42,20 @@ export class Epoch {
     return this.#barrier?.count === undefined ? undefined : this.#barrier;
   }
 
-  /** No cursor below this id may be resumed; null until the epoch has been settled for the first time. */
+  /** Null until the epoch has been settled for the first time. */
   get lowestGoodCursor(): StreamId | null {
     if (this.#barrier === undefined) return null;
     return compareStreamIds(this.#floor, this.#barrier.id) > 0 ? this.#floor : this.#barrier.id;
+  }
+
+  /**
+   * Whether a cursor is from before the barrier. The one of an empty stream is from before everything: as long as nothing has been lost,
+   * whoever holds it has simply not been given another one yet.
+   */
+  isFromBefore(cursor: StreamId): boolean {
+    const lowest = this.lowestGoodCursor;
+    if (cursor === STREAM_START && this.lossBarrier === undefined && this.#floor === STREAM_START) return false;
+    return lowest !== null && compareStreamIds(cursor, lowest) < 0;
   }
 
   /**
