@@ -102,10 +102,14 @@ export class CatchUp implements SyncInFlight {
   }
 
   required(cursor: unknown, afterMs: number): void {
-    if (this.#chain === undefined) this.#open(this.#ledger.cursor);
-    else this.#nextHole ??= { cursor: this.#ledger.cursor, afterMs };
+    const before = this.#ledger.cursor;
     this.#ledger.assign(cursor);
-    if (this.#chain === undefined) this.#schedule(afterMs);
+    if (this.#chain !== undefined) {
+      this.#nextHole ??= { cursor: before, afterMs };
+      return;
+    }
+    this.#open(before);
+    this.#schedule(afterMs);
   }
 
   /** The application asks: something it holds may be wrong. */
