@@ -47,6 +47,7 @@ export class RecordingClient {
   readonly closed: Promise<{ code: number; reason: string }>;
   readonly #socket: WebSocket;
   #close: { code: number; reason: string } | undefined;
+  #error: Error | undefined;
 
   private constructor(socket: WebSocket) {
     this.#socket = socket;
@@ -54,6 +55,10 @@ export class RecordingClient {
       const text = data.toString();
       this.texts.push(text);
       this.frames.push(parseFrame(text));
+    });
+    // A frame that breaks the protocol comes as an error, then as a close with 1006.
+    socket.on('error', (error) => {
+      this.#error = error;
     });
     this.closed = new Promise((resolve) => {
       socket.once('close', (code, reason) => {
@@ -111,8 +116,7 @@ export class RecordingClient {
       () => {
         const found = this.frames.find(matches);
         if (found !== undefined) return found;
-        const seen = this.frames.map(({ type }) => type).join(' ');
-        throw new Error(`${what} did not come; seen: ${seen}${this.#close === undefined ? '' : `; closed ${this.#close.code}`}`);
+        throw this.#missing(what);
       },
       { timeoutMs },
     );
@@ -122,7 +126,9 @@ export class RecordingClient {
   async flush(): Promise<void> {
     const pongs = this.ofType('pong').length;
     this.send({ type: 'ping' });
-    await eventually(() => this.ofType('pong').length > pongs, { what: 'a pong' });
+    await eventually(() => {
+      if (this.ofType('pong').length <= pongs) throw this.#missing('a pong');
+    });
   }
 
   send(frame: unknown): void {
@@ -146,6 +152,12 @@ export class RecordingClient {
   async close(code = 1000): Promise<void> {
     this.#socket.close(code);
     await this.closed;
+  }
+
+  #missing(what: string): Error {
+    const seen = this.frames.map(({ type }) => type).join(' ');
+    const closed = this.#close === undefined ? '' : `; closed ${this.#close.code} ${this.#error?.message ?? this.#close.reason}`;
+    return new Error(`${what} did not come; seen: ${seen}${closed}`);
   }
 
   /** As a phone that leaves the network would: no close frame. */

@@ -47,7 +47,7 @@ describe('a replica', () => {
       MESSENGER_URL: nobody,
       REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
     });
-    await expect(replica.untilReady(2000)).rejects.toThrow(/readyz 503/);
+    await expect(replica.untilReady(4000)).rejects.toThrow('/readyz answers 503');
     expect((await replica.get('/healthz')).status).toBe(200);
     const { reasons } = JSON.parse((await replica.get('/readyz')).text) as { reasons: string[] };
     expect(reasons).toEqual(expect.arrayContaining(['jwks', 'redis']));
