@@ -93,16 +93,19 @@ export function messagesOf(operation: string): ReadonlyMap<string, string> {
   );
 }
 
+// Once, not for each of the thousands of frames that a test may hold against them.
+const serverFrames = messagesOf('sendServerFrames');
+const clientFrames = messagesOf('receiveClientFrames');
+
 /** A parsed frame, gateway → client. */
 export function validateServerFrame(frame: unknown): string[] {
-  const schemas = messagesOf('sendServerFrames');
-  const pointer = schemas.get(typeOf(frame)) ?? schemas.get('any other type');
+  const pointer = serverFrames.get(typeOf(frame)) ?? serverFrames.get('any other type');
   return pointer === undefined ? ['there is no generic frame'] : problems('asyncapi', pointer, 'closed', frame);
 }
 
 /** A parsed frame, client → gateway. */
 export function validateClientFrame(frame: unknown): string[] {
-  const pointer = messagesOf('receiveClientFrames').get(typeOf(frame));
+  const pointer = clientFrames.get(typeOf(frame));
   return pointer === undefined ? [`there is no frame of type ${typeOf(frame)}`] : problems('asyncapi', pointer, 'open', frame);
 }
 
