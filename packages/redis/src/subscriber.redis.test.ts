@@ -47,6 +47,19 @@ describe('the subscriber', () => {
     expect(reconnects).toBe(0);
   });
 
+  test('takes a subscription while others are being confirmed', async () => {
+    await redis.kill();
+    await redis.run();
+    const adding = setInterval(() => connections.subscriber.subscribe(`extra${Math.random()}`, () => undefined), 1);
+    await eventually(() => reconnects === 1);
+    clearInterval(adding);
+    connections.subscriber.subscribe('last', (text) => messages.push(text));
+    await eventually(() => connections.command.isUp);
+    await eventually(async () => (await publish('last', 'x')) === 1);
+    const subscribed = await connections.command.call('PUBSUB', 'CHANNELS', 'extra*');
+    expect(Array.isArray(subscribed) ? subscribed.length : 0).toBeGreaterThan(0);
+  });
+
   test('says that it reconnected once every subscription is confirmed on the new connection, once for one loss', async () => {
     let receiversThen: Promise<unknown> | undefined;
     connections.subscriber.onReconnected(() => {
@@ -57,6 +70,18 @@ describe('the subscriber', () => {
     expect(await receiversThen).toBe(1);
     await eventually(() => messages.includes('b:after'));
     expect(reconnects).toBe(1);
+  });
+
+  test('says that it reconnected before it hands on anything from behind the loss, even when both come in one packet', async () => {
+    const order: string[] = [];
+    connections.subscriber.onReconnected(() => order.push('reconnected'));
+    connections.subscriber.subscribe('a', () => order.push('message'));
+    await connections.command.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    // Published in the very step in which the subscription stands again.
+    const publishWhenSubscribed = "if redis.call('PUBLISH', 'a', 'x') == 1 then return 1 end return 0";
+    await eventually(async () => (await connections.command.call('EVAL', publishWhenSubscribed, 0)) === 1);
+    await eventually(() => order.includes('message'));
+    expect(order[0]).toBe('reconnected');
   });
 
   test('notices a Redis that has fallen silent, and reconnects when it is back', async () => {

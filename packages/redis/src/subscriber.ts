@@ -34,6 +34,8 @@ export class SubscriberConnection implements Subscriber {
   #wasConfirmed = false;
   #isConfirmed = false;
   #watchdog: Timer | undefined;
+  /** Came in one packet with the confirmation: whoever must hear of the reconnect first has not heard of it yet. */
+  readonly #early: [channel: string, message: Buffer][] = [];
 
   constructor(options: RedisOptions, clock: Clock, log: ConnectionLog) {
     this.#clock = clock;
@@ -45,6 +47,7 @@ export class SubscriberConnection implements Subscriber {
     this.#redis.on('error', (error: unknown) => log.failed('subscriber', error));
     this.#redis.on('close', () => {
       this.#isConfirmed = false;
+      this.#early.length = 0;
     });
     this.#redis.on('ready', () => void this.#confirm());
     this.#redis.on('messageBuffer', (channel: Buffer, message: Buffer) => this.#dispatch(channel.toString(), message));
@@ -90,7 +93,7 @@ export class SubscriberConnection implements Subscriber {
   async #confirm(): Promise<void> {
     const isNewConnection = !this.#isConfirmed;
     try {
-      if (this.#listeners.size > 0) await this.#redis.subscribe(...this.#listeners.keys());
+      await this.#subscribeToAll();
     } catch (error) {
       this.#replace(error);
       return;
@@ -101,6 +104,16 @@ export class SubscriberConnection implements Subscriber {
     if (this.#wasConfirmed) for (const fn of this.#onReconnected) fn();
     this.#wasConfirmed = true;
     this.#confirmFirst();
+    for (const [channel, message] of this.#early.splice(0)) this.#dispatch(channel, message);
+  }
+
+  /** Channels that are added while the server confirms are subscribed to before that counts as done. */
+  async #subscribeToAll(): Promise<void> {
+    for (let confirmed = 0; confirmed < this.#listeners.size; ) {
+      const channels = [...this.#listeners.keys()];
+      await this.#redis.subscribe(...channels);
+      confirmed = channels.length;
+    }
   }
 
   async #ping(): Promise<void> {
@@ -119,6 +132,10 @@ export class SubscriberConnection implements Subscriber {
   }
 
   #dispatch(channel: string, message: Buffer): void {
+    if (!this.#isConfirmed) {
+      this.#early.push([channel, message]);
+      return;
+    }
     for (const onMessage of this.#listeners.get(channel) ?? []) onMessage(message);
   }
 }

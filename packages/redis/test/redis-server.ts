@@ -9,25 +9,29 @@ export class TestRedis {
   readonly port: number;
   readonly url: string;
   readonly dir = mkdtempSync(join(tmpdir(), 'redis-test-'));
-  #args: readonly string[];
+  #args: readonly string[] = [];
   #process: ChildProcess | undefined;
 
-  private constructor(port: number, args: readonly string[]) {
+  private constructor(port: number) {
     this.port = port;
     this.url = `redis://127.0.0.1:${port}`;
-    this.#args = args;
   }
 
-  /** `{port}` and `{dir}` in an argument stand for the server's own. */
   static async start(args: readonly string[] = ['--save', '', '--appendonly', 'no']): Promise<TestRedis> {
-    const redis = new TestRedis(await freePort(), args);
-    await redis.run();
+    const redis = await TestRedis.prepare();
+    await redis.run(args);
     return redis;
   }
 
+  /** With its port and folder, not running yet. */
+  static async prepare(): Promise<TestRedis> {
+    return new TestRedis(await freePort());
+  }
+
+  /** `{port}` in an argument stands for the server's own; without arguments it runs with the last ones. */
   async run(args: readonly string[] = this.#args): Promise<void> {
     this.#args = args;
-    const filled = args.map((arg) => arg.replace('{dir}', this.dir).replace('{port}', String(this.port)));
+    const filled = args.map((arg) => arg.replace('{port}', String(this.port)));
     const listen = filled.includes('--tls-port') || filled.includes('--sentinel') ? [] : ['--port', String(this.port)];
     this.#process = spawn('redis-server', [...filled, ...listen, '--bind', '127.0.0.1', '--dir', this.dir, '--loglevel', 'warning'], {
       stdio: 'ignore',

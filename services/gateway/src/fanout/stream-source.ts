@@ -53,6 +53,8 @@ export class StreamSource implements EventSource {
   readonly #state: ReadingState = { position: undefined, hasCaughtUp: false, isDraining: false, mustSettle: false };
   readonly #stopping = new AbortController();
   readonly #backoff = new Backoff({ minMs: 20, maxMs: 500 });
+  /** The fence has been held once. */
+  #mayRead = false;
   #isReading = false;
   #readerId: number | undefined;
   #closeReader: () => void = () => undefined;
@@ -157,8 +159,9 @@ export class StreamSource implements EventSource {
   async #read(): Promise<void> {
     const { fence, connections } = this.#deps;
     const { signal } = this.#stopping;
-    await Promise.race([fence.whenHeld(), aborted(signal)]);
+    if (!this.#mayRead) await Promise.race([fence.whenHeld(), aborted(signal)]);
     if (signal.aborted) return;
+    this.#mayRead = true;
     const reader = connections.newReader(keys.reader(this.#options.replicaId));
     this.#closeReader = () => reader.close();
     try {
