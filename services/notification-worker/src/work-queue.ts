@@ -110,7 +110,7 @@ export class WorkQueue {
     const { stream, group, worker, claimIdleMs, batchEntries } = this.#options;
     const reply = await this.#redis.callBuffer('XAUTOCLAIM', stream, group, worker, claimIdleMs, this.#claimFrom, 'COUNT', batchEntries);
     const [next, items] = Array.isArray(reply) ? (reply as unknown[]) : [];
-    this.#claimFrom = String(next ?? '0-0');
+    this.#claimFrom = Buffer.isBuffer(next) ? next.toString() : '0-0';
     // The walk through all pending entries is over: rest until some can have become old enough.
     if (this.#claimFrom === '0-0') {
       this.#claimAtMs = this.#clock.nowMs() + claimIdleMs / 2;

@@ -3,8 +3,12 @@ import { Fleet } from './fleet.js';
 import { Panel } from './panel.js';
 import { Person } from './person.js';
 
-const { gateway_ws_url: gatewayUrl = '/api/v1/ws' } = await ask('GET', '/demo/config');
-const people = ['alice', 'bob'].map((userId) => new Person(userId, gatewayUrl, () => drawSoon()));
+// The built client package, which the server puts there: no file beside this one.
+const clientModule = '/client.js';
+const { GatewayClient } = await import(clientModule);
+const { gateway_ws_url: url = '/api/v1/ws' } = await ask('GET', '/demo/config');
+const newClient = (options) => new GatewayClient({ url, ...options });
+const people = ['alice', 'bob'].map((userId) => new Person(userId, newClient, () => drawSoon()));
 const panels = people.map((person) => new Panel(person));
 let isDue = false;
 

@@ -63,7 +63,7 @@ export class Fleet {
     const action = incident ? 'heal' : 'incident';
     if (!actions.includes(action)) return [];
     const text = incident
-      ? 'The replicas share one consumer group: each event reaches one of them, and whoever sits on another misses it.'
+      ? 'One group for all: each event reaches one replica, and people on the other miss it.'
       : 'What if the replicas shared one consumer group?';
     return [
       el(

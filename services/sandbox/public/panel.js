@@ -1,6 +1,6 @@
 import { el } from './dom.js';
 
-const REACTION = '👍';
+const REACTION = '♥';
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 const seconds = (ms) => `${Math.max(1, Math.round(ms / 1000))} s`;
 
@@ -9,8 +9,9 @@ export class Panel {
   element;
   #person;
   #draft = el('input', { class: 'draft', placeholder: 'Write something', 'aria-label': 'Message', autocomplete: 'off', maxlength: '2000' });
+  #avatar = el('img', { class: 'avatar', alt: '' });
   #name = el('input', { class: 'name', 'aria-label': 'Name', maxlength: '40', spellcheck: 'false' });
-  #top = el('div', { class: 'top' });
+  #where = el('span', { class: 'where' });
   #tabs = el('nav');
   #list = el('ol', { class: 'messages' });
   #hint = el('p', { class: 'hint' });
@@ -27,7 +28,7 @@ export class Panel {
     this.element = el(
       'section',
       { class: 'person', 'data-user': person.userId },
-      this.#top,
+      el('div', { class: 'top' }, this.#avatar, this.#name, this.#where),
       this.#tabs,
       this.#list,
       this.#hint,
@@ -48,12 +49,11 @@ export class Panel {
   #drawTop() {
     const { avatarUrl, name, status, replicaId } = this.#person;
     if (document.activeElement !== this.#name) this.#name.value = name;
-    if (this.#name.parentElement === null) this.#top.append(el('img', { class: 'avatar', src: avatarUrl ?? '', alt: '' }), this.#name);
+    if (avatarUrl !== undefined && this.#avatar.getAttribute('src') !== avatarUrl) this.#avatar.src = avatarUrl;
     const retry = status.retryInMs === undefined ? '' : ` in ${seconds(status.retryInMs)}`;
     const pill = el('span', { class: `state ${status.state}`, title: status.reason ?? '' }, `${status.state}${retry}`);
     const where = status.state === 'online' || status.state === 'syncing' ? el('span', { class: 'replica' }, replicaId ?? '') : undefined;
-    this.#top.querySelector('.where')?.remove();
-    this.#top.append(el('span', { class: 'where' }, ...(where === undefined ? [] : [where]), pill));
+    this.#where.replaceChildren(...(where === undefined ? [] : [where]), pill);
   }
 
   #drawTabs() {
@@ -155,7 +155,13 @@ export class Panel {
     const missing = conversations.reduce((sum, { conversation_id: id }) => sum + this.#person.missingIn(id, lastSeqs.get(id) ?? 0), 0);
     const times = (count, what) => `${what} ${count}×`;
     this.#foot.replaceChildren(
-      el('span', { class: missing === 0 ? 'whole' : 'missing' }, missing === 0 ? 'nothing missing' : `${missing} missing`),
+      missing === 0
+        ? el('span', { class: 'whole' }, 'nothing missing')
+        : el(
+            'button',
+            { class: 'missing', title: 'Ask the messenger for it', onclick: () => this.#person.sync() },
+            `${missing} missing · sync`,
+          ),
       el(
         'span',
         {},

@@ -1,4 +1,3 @@
-import { GatewayClient } from '/client.js';
 import { Messenger } from './api.js';
 
 /** When this page posted what, by client id: what makes "14 ms" of a message that arrives. */
@@ -22,12 +21,13 @@ export class Person {
   #client;
   #onChange;
 
-  constructor(userId, gatewayUrl, onChange) {
+  /** @param newClient makes a GatewayClient of the options that are this person's own */
+  constructor(userId, newClient, onChange) {
     this.userId = userId;
     this.name = userId;
     this.#messenger = new Messenger(userId);
     this.#onChange = onChange;
-    this.#client = new GatewayClient({ url: gatewayUrl, token: (request) => this.#messenger.token(request) });
+    this.#client = newClient({ token: (request) => this.#messenger.token(request) });
     this.#listen();
   }
 
@@ -81,6 +81,11 @@ export class Person {
     this.current = conversationId;
     this.#read();
     this.#onChange();
+  }
+
+  /** The client does so by itself as soon as it notices that something is missing; this is for the impatient. */
+  sync() {
+    this.#client.sync();
   }
 
   typing() {
@@ -158,13 +163,14 @@ export class Person {
     }
   }
 
-  #arrived({ conversation_id, message }, { source }) {
+  #arrived({ conversation_id, message, stale }, { source }) {
     const postedMs = postedAtMs.get(message.client_id);
     const tookMs = source === 'live' && postedMs !== undefined ? performance.now() - postedMs : undefined;
     const messages = this.#messages.get(conversation_id) ?? new Map();
     messages.set(message.id, { ...message, reactions: new Set(), deleted: message.deleted_at !== undefined, source, tookMs });
     this.#messages.set(conversation_id, messages);
-    if (message.sender_name !== undefined) this.names.set(message.sender_id, message.sender_name);
+    // A stale frame's name is a stopgap.
+    if (!stale && message.sender_name !== undefined) this.names.set(message.sender_id, message.sender_name);
     if (conversation_id === this.current) this.#read();
     this.#onChange();
   }

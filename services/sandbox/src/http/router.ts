@@ -40,7 +40,7 @@ export function route<const P extends string>(
   handle: (request: HttpRequest, parameters: Parameters<P>) => Promise<Reply | Refusal> | Reply | Refusal,
 ): Route {
   // The router fills in exactly the names that the path has.
-  return { method, path, handle: (request, parameters) => handle(request, parameters as Parameters<P>) };
+  return { method, path, handle: (request, parameters) => handle(request, parameters) };
 }
 
 /**
