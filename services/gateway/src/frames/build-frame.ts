@@ -1,6 +1,7 @@
 import { DEFINED_EVENT_TYPES, type Envelope, isMessageType, type UserId } from '@event-gateway/protocol';
-import { appendMessage } from './append-message.js';
 import { type FrameCards, type FrameConversationCard, type FrameUserCard, peerOf } from './frame-cards.js';
+import { FrameWriter } from './frame-writer.js';
+import { withoutCard } from './without-card.js';
 
 const open = Buffer.from('{"type":');
 const cursorKey = Buffer.from(',"cursor":"');
@@ -9,30 +10,37 @@ const conversationIdKey = Buffer.from(',"conversation_id":');
 const eventIdKey = Buffer.from(',"event_id":');
 const occurredAtKey = Buffer.from(',"occurred_at":');
 const messageKey = Buffer.from(',"message":');
+const firstNameKey = Buffer.from('"sender_name":');
+const nameKey = Buffer.from(',"sender_name":');
 const dataKey = Buffer.from(',"data":');
 const conversationKey = Buffer.from(',"conversation":');
 const directTitleKey = Buffer.from(',"conversation":{"type":"direct","title":');
 const stale = Buffer.from(',"stale":true');
 const close = Buffer.from('}');
 
+/** Of `{}`. */
+const emptyLength = 2;
+
 /** Shown where a name is not known. */
 const unknownName = Buffer.from('"…"');
 /** A conversation whose card is missing by a fault: not even its type is known. */
-const unknownHeader = Buffer.from('{"title":"…"}');
+const unknownConversation = Buffer.from(',"conversation":{"title":"…"}');
+
+type CardOf<C> = C | 'absent' | 'missing';
 
 /**
  * The frames of one event, each variant built once: one for everybody, except in a direct dialog, where each participant sees
  * the other one's name as the title. Cards are looked up at the first use, so they must have been loaded by then.
  *
  * A frame is spliced from the envelope's own bytes and encoded card fragments. That is what keeps every digit and every key of
- * the payload as published, and it costs 0.5 µs for 300 bytes where parsing and stringifying costs 4.5.
+ * the payload as published, and it costs a seventh of parsing and stringifying (300 bytes: 0.8 µs against 5.5 on a busy core).
  */
 export class EventFrames {
   readonly #envelope: Envelope;
   readonly #cursor: string | null;
   readonly #cards: FrameCards;
   /** Undefined until the first frame; `none` when this event has no conversation to speak of. */
-  #conversation: FrameConversationCard | 'absent' | 'missing' | 'none' | undefined;
+  #conversation: CardOf<FrameConversationCard> | 'none' | undefined;
   #common: Uint8Array | undefined;
   #perPeer: Map<UserId, Uint8Array> | undefined;
 
@@ -57,63 +65,84 @@ export class EventFrames {
   }
 
   /** With `peer`, the conversation is a direct dialog titled after that user. */
-  #build(peer: FrameUserCard | 'absent' | 'missing' | undefined): Uint8Array {
+  #build(peer: CardOf<FrameUserCard> | undefined): Uint8Array {
+    const { type, payload, payloadMembers } = this.#envelope;
+    const isMessage = payloadMembers !== undefined && isMessageType(type);
+    const body = isMessage ? withoutCard(payload, payloadMembers) : payload;
+    const sender = isMessage ? senderOf(this.#envelope, this.#cards) : undefined;
+    const writer = new FrameWriter();
+    this.#write(writer, body, sender, peer);
+    writer.begin();
+    this.#write(writer, body, sender, peer);
+    return writer.end();
+  }
+
+  /** `sender` is set for messages only. */
+  #write(writer: FrameWriter, body: Uint8Array, sender: CardOf<FrameUserCard> | undefined, peer: CardOf<FrameUserCard> | undefined): void {
+    this.#writeHead(writer);
+    if (sender === undefined) {
+      writer.put(dataKey);
+      writer.put(body);
+    } else {
+      writer.put(messageKey);
+      writer.put(body);
+      writer.reopen();
+      writer.put(body.length === emptyLength ? firstNameKey : nameKey);
+      writer.put(nameOf(sender));
+      writer.put(close);
+    }
+    this.#writeConversation(writer, peer);
+    if (sender === 'missing' || (peer ?? this.#conversation) === 'missing') writer.put(stale);
+    writer.put(close);
+  }
+
+  #writeHead(writer: FrameWriter): void {
     const { typeRaw, conversationIdRaw, eventIdRaw, occurredAtRaw } = this.#envelope;
-    const pieces: Uint8Array[] = [open, typeRaw];
-    if (this.#cursor !== null) pieces.push(cursorKey, Buffer.from(this.#cursor, 'latin1'), quote);
-    if (conversationIdRaw !== undefined) pieces.push(conversationIdKey, conversationIdRaw);
-    if (eventIdRaw !== undefined) pieces.push(eventIdKey, eventIdRaw);
-    if (occurredAtRaw !== undefined) pieces.push(occurredAtKey, occurredAtRaw);
-    const isSenderKnown = this.#appendPayload(pieces);
-    const isTitleKnown = this.#appendConversation(pieces, peer);
-    if (!isSenderKnown || !isTitleKnown) pieces.push(stale);
-    pieces.push(close);
-    return concat(pieces);
-  }
-
-  /** False when a card is missing by a fault. */
-  #appendPayload(pieces: Uint8Array[]): boolean {
-    const { type, payload, payloadMembers, senderId } = this.#envelope;
-    if (payloadMembers === undefined || !isMessageType(type)) {
-      pieces.push(dataKey, payload);
-      return true;
+    writer.put(open);
+    writer.put(typeRaw);
+    if (this.#cursor !== null) {
+      writer.put(cursorKey);
+      writer.putAscii(this.#cursor);
+      writer.put(quote);
     }
-    const sender = senderId === undefined ? 'absent' : this.#cards.user(senderId);
-    pieces.push(messageKey);
-    appendMessage(pieces, payload, payloadMembers, nameOf(sender));
-    return sender !== 'missing';
+    if (conversationIdRaw !== undefined) {
+      writer.put(conversationIdKey);
+      writer.put(conversationIdRaw);
+    }
+    if (eventIdRaw !== undefined) {
+      writer.put(eventIdKey);
+      writer.put(eventIdRaw);
+    }
+    if (occurredAtRaw !== undefined) {
+      writer.put(occurredAtKey);
+      writer.put(occurredAtRaw);
+    }
   }
 
-  /** False when a card is missing by a fault. */
-  #appendConversation(pieces: Uint8Array[], peer: FrameUserCard | 'absent' | 'missing' | undefined): boolean {
+  #writeConversation(writer: FrameWriter, peer: CardOf<FrameUserCard> | undefined): void {
     if (peer !== undefined) {
-      pieces.push(directTitleKey, nameOf(peer), close);
-      return peer !== 'missing';
+      writer.put(directTitleKey);
+      writer.put(nameOf(peer));
+      writer.put(close);
+    } else if (this.#conversation === 'missing') {
+      writer.put(unknownConversation);
+    } else if (typeof this.#conversation === 'object') {
+      writer.put(conversationKey);
+      writer.put(this.#conversation.header);
     }
-    if (this.#conversation === 'missing') pieces.push(conversationKey, unknownHeader);
-    else if (typeof this.#conversation === 'object') pieces.push(conversationKey, this.#conversation.header);
-    return this.#conversation !== 'missing';
   }
 }
 
-function conversationOf(envelope: Envelope, cards: FrameCards): FrameConversationCard | 'absent' | 'missing' | 'none' {
+function conversationOf(envelope: Envelope, cards: FrameCards): CardOf<FrameConversationCard> | 'none' {
   if (envelope.conversationId === undefined || !DEFINED_EVENT_TYPES.has(envelope.type)) return 'none';
   return cards.conversation(envelope.conversationId);
 }
 
-function nameOf(card: FrameUserCard | 'absent' | 'missing'): Uint8Array {
-  return typeof card === 'object' ? card.named : unknownName;
+/** A bad or absent id only costs the card: there is nobody to be named. */
+function senderOf({ senderId }: Envelope, cards: FrameCards): CardOf<FrameUserCard> {
+  return senderId === undefined ? 'absent' : cards.user(senderId);
 }
 
-/** `Buffer.concat` without its checks of every piece. */
-function concat(pieces: readonly Uint8Array[]): Uint8Array {
-  let length = 0;
-  for (const piece of pieces) length += piece.length;
-  const bytes = Buffer.allocUnsafe(length);
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
-  }
-  return bytes;
+function nameOf(card: CardOf<FrameUserCard>): Uint8Array {
+  return typeof card === 'object' ? card.named : unknownName;
 }
