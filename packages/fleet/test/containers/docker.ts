@@ -97,18 +97,19 @@ export class Container {
     return stdout + stderr;
   }
 
-  /** Waits until `path` on a published port answers 200. @throws with its last log lines */
-  async untilOk(port: number, path: string): Promise<void> {
+  /** Waits until `path` on a published port answers 200, with `text` in its body. @throws with its last log lines */
+  async untilAnswers(port: number, path: string, text = ''): Promise<void> {
     try {
       await eventually(
         async () => {
           const response = await fetch(`http://127.0.0.1:${await this.port(port)}${path}`, { signal: AbortSignal.timeout(1000) });
-          if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+          const body = await response.text();
+          if (!response.ok || !body.includes(text)) throw new Error(`${path}: ${response.status} ${body}`);
         },
         { timeoutMs: 60_000, intervalMs: 100 },
       );
     } catch (error) {
-      throw new Error(`${this.name} did not come up: ${String(error)}\n${await this.logs()}`, { cause: error });
+      throw new Error(`${this.name} did not answer: ${String(error)}\n${await this.logs()}`, { cause: error });
     }
   }
 }

@@ -38,8 +38,8 @@ beforeAll(async () => {
       }),
     ),
   );
-  await sandbox.untilOk(8090, '/.well-known/jwks.json');
-  await Promise.all(gateways.map((gateway) => gateway.untilOk(9090, '/readyz')));
+  await sandbox.untilAnswers(8090, '/.well-known/jwks.json');
+  await Promise.all(gateways.map((gateway) => gateway.untilAnswers(9090, '/readyz')));
   nginx = await network.start({
     name: 'nginx',
     image: images.nginx,
@@ -105,12 +105,13 @@ describe('the fleet as it is deployed: read-only images, nobody’s user, no cap
     const again = await connect('carol');
     expect(replicaOf(again)).not.toBe(gateway?.name);
     await gateway?.restart();
-    await gateway?.untilOk(9090, '/readyz');
+    await gateway?.untilAnswers(9090, '/readyz');
   });
 
   test('a frozen Redis costs nobody their socket, and what was posted meanwhile arrives when it is back', async () => {
     const client = await connect('bob');
     await redis.pause();
+    await Promise.all(gateways.map((gateway) => gateway.untilAnswers(9090, '/readyz', '"degraded":["redis"]')));
     await post('while Redis was frozen');
     const late = await connect('alice'); // new sockets are taken all the same
     await redis.resume();
@@ -124,6 +125,6 @@ describe('the fleet as it is deployed: read-only images, nobody’s user, no cap
     await redis.connect(network);
     await post('after the cable was back');
     await arrives(client, 'after the cable was back');
-    await gateway?.untilOk(9090, '/readyz');
+    await gateway?.untilAnswers(9090, '/readyz');
   });
 });
