@@ -1,4 +1,5 @@
-// Writes dist/event-gateway-client.js: the whole client as one minified ES module, for a page without a build step.
+// Writes dist/event-gateway-client.js (or the file that is named): the whole client as one minified ES module, for a page without a
+// build step.
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
@@ -7,7 +8,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 await build({
   absWorkingDir: root,
   entryPoints: ['src/index.ts'],
-  outfile: 'dist/event-gateway-client.js',
+  outfile: process.argv[2] ?? 'dist/event-gateway-client.js',
   bundle: true,
   minify: true,
   format: 'esm',

@@ -1,3 +1,4 @@
+import type { ClientState } from './client-state.js';
 import type { StateStorage } from './storage.js';
 
 /** What `sessionStorage` and `localStorage` have in common. */
@@ -14,10 +15,10 @@ export interface WebStorageArea {
  *   so no tab can spoil another's; a tab reads it once, when it starts.
  * - in memory only: no storage at all. After a reload the first sync brings the dialogs again.
  */
-export function webStorage(userId: string, area: WebStorageArea): StateStorage {
+export function webStorage(userId: string, area: WebStorageArea): StateStorage & { save(state: ClientState): void } {
   const key = `event-gateway:${userId}`;
   return {
-    load: () => {
+    load: (): unknown => {
       const text = area.getItem(key);
       return text === null ? undefined : JSON.parse(text);
     },

@@ -37,19 +37,23 @@ const FIRST_POSITION = 1_000_000;
 
 export class ModelConnection {
   readonly #gateway: ModelGateway;
+  readonly #isImmediate: boolean;
   readonly socket: ModelSocket;
   readonly queue: object[] = [];
   isOpen = true;
   /** A sync that was asked and not answered yet, with the cursor from before the messenger was asked. */
   asked: { readonly request: SyncRequest; readonly cursor: string | null } | undefined;
 
-  constructor(gateway: ModelGateway, socket: ModelSocket) {
+  /** `isImmediate`: frames are delivered as they come. */
+  constructor(gateway: ModelGateway, socket: ModelSocket, isImmediate: boolean) {
     this.#gateway = gateway;
+    this.#isImmediate = isImmediate;
     this.socket = socket;
   }
 
   push(frame: object): void {
     if (this.isOpen) this.queue.push(frame);
+    if (this.#isImmediate) this.deliver();
   }
 
   deliver(count = Number.POSITIVE_INFINITY): void {
@@ -123,8 +127,8 @@ export class ModelGateway {
     return this.isPubSub ? null : `${this.#position}-0`;
   }
 
-  connect(socket: ModelSocket, cursor: string | null, userId = 'u1'): ModelConnection {
-    const connection = new ModelConnection(this, socket);
+  connect(socket: ModelSocket, cursor: string | null, userId = 'u1', isImmediate = false): ModelConnection {
+    const connection = new ModelConnection(this, socket, isImmediate);
     this.connections.add(connection);
     const position = cursor === null || this.isPubSub ? undefined : Number(cursor.split('-')[0]);
     const isResumed = position !== undefined && position >= this.#tailStart && position <= this.#position;
