@@ -174,6 +174,13 @@ describe('titles', () => {
     expect(connection.frames[0]).toMatchObject({ conversation: { type: 'direct', title: 'Bob' }, stale: true });
   });
 
+  test('a direct dialog has the name on the card of the other one, as it has live, whatever the messenger calls it', async () => {
+    messenger.reply = () => ({ body: { conversations: [{ ...direct('d1', 'b', 1), title: 'Bob' }], events: [message('d1', 1, 'c')] } });
+    const connection = new TestConnection();
+    await run(connection);
+    expect(connection.frames[0]?.['conversation']).toEqual({ type: 'direct', title: 'Name of b' });
+  });
+
   test('a dialog that the messenger does not name has its card', async () => {
     messenger.reply = ({ url }) =>
       url === '/internal/sync'
@@ -364,11 +371,30 @@ describe('a socket that is slow', () => {
 
   test('a frame that does not fit although there is said to be room is tried again, not spun on', async () => {
     const connection = new TestConnection();
-    let refusals = 0;
+    const fullUntilMs = performance.now() + 100;
     const write = connection.writeSynced.bind(connection);
-    connection.writeSynced = (frame) => (refusals++ < 3 ? 'full' : write(frame));
+    let refusals = 0;
+    connection.writeSynced = (frame) => {
+      if (performance.now() >= fullUntilMs) return write(frame);
+      refusals++;
+      return 'full';
+    };
     expect((await run(connection)).type).toBe('sync.complete');
     expect(connection.messages).toHaveLength(30);
+    expect(refusals).toBeLessThan(10);
+  });
+
+  test('a page of thousands gives others their turn', async () => {
+    messenger.reply = () => ({ body: { conversations: [], events: Array.from({ length: 1000 }, () => ({ type: 'poll.closed' })) } });
+    const connection = new TestConnection();
+    const seenByOthers: number[] = [];
+    const look = (): void => {
+      seenByOthers.push(connection.texts.length);
+      if (connection.end === undefined) setImmediate(look);
+    };
+    look();
+    await run(connection);
+    expect(new Set(seenByOthers.filter((count) => count > 0 && count < 1000)).size).toBeGreaterThan(5);
   });
 });
 

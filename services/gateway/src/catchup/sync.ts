@@ -160,7 +160,6 @@ export class Sync<C extends SyncConnection> {
     for (let pages = 0; pages < this.#options.maxPages; pages++) {
       const page = next === undefined ? request : { ...request, page: next };
       const answer = await this.#deps.messenger.fetchSyncPage(page, { signal, isContinued: pages > 0 });
-      if (signal.aborted) return { kind: 'closed' };
       if (answer.kind !== 'found') return { kind: 'refused', answer };
       titles.learn(answer.value.conversations);
       for (const conversation of answer.value.conversations) seqs.named(conversation);
