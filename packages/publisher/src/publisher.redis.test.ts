@@ -8,6 +8,8 @@ import { Publisher } from './publisher.js';
 
 let server: RedisServer;
 let redis: RedisConnections;
+/** The machine may be busy. */
+const patience = { timeout: 10_000 };
 let heard: { channel: string; message: unknown }[];
 
 const anEvent = (n: number) => ({ type: 'message.new', conversationId: 'c1', recipients: ['u1'], payload: { id: `m${n}`, seq: n } });
@@ -20,7 +22,7 @@ beforeAll(async () => {
   }
   redis.start();
   await redis.subscriber.whenSubscribed();
-  await vi.waitUntil(() => redis.command.isUp);
+  await vi.waitUntil(() => redis.command.isUp, patience);
 });
 
 beforeEach(async () => {
@@ -89,7 +91,7 @@ test('another stream can be named', async () => {
 test('with pub/sub the channel gets the envelope with its recipients inside, and no stream is written', async () => {
   const publisher = new Publisher(redis.command, { fanout: 'pubsub' });
   expect(await publisher.publishMany([anEvent(1), anEvent(2)])).toEqual([null, null]);
-  await vi.waitUntil(() => heard.length === 2);
+  await vi.waitUntil(() => heard.length === 2, patience);
   const message = { recipients: ['u1'], type: 'message.new', conversation_id: 'c1', payload: { id: 'm1', seq: 1 } };
   expect(heard[0]).toEqual({ channel: 'messenger.events', message });
   expect(await entries()).toEqual([]);
@@ -101,7 +103,7 @@ test('invalidations go over pub/sub in the words of the contract', async () => {
   await publisher.invalidateUser('u1', { displayName: 'Ann', avatarUrl: 'https://a/1', status: 'away' });
   await publisher.invalidateConversation('c1');
   await publisher.memberChanged('c1');
-  await vi.waitUntil(() => heard.length === 4);
+  await vi.waitUntil(() => heard.length === 4, patience);
   expect(heard).toEqual([
     { channel: 'user.updated', message: { user_id: 'u1' } },
     {
@@ -125,7 +127,7 @@ test('what was stored as JSON in an outbox is sent as it was meant, in order', a
   const ids = await new Publisher(redis.command).send(rows.map(decodeOutgoing));
   expect(ids).toEqual([expect.any(String), null, expect.any(String)]);
   expect((await entries()).map(([id]) => id)).toEqual([ids[0], ids[2]]);
-  await vi.waitUntil(() => heard.length === 1);
+  await vi.waitUntil(() => heard.length === 1, patience);
 });
 
 test('a row of an outbox that holds something else is not sent as something else', () => {
@@ -139,7 +141,7 @@ test('when Redis refuses one of many, none is on the stream, and the reason is t
   const url = server.url.replace('redis://', 'redis://mute:secret@');
   const mute = createCommandConnection({ url, commandTimeoutMs: 2000 }, systemClock, silentLogger, 'test');
   mute.start();
-  await vi.waitUntil(() => mute.isUp);
+  await vi.waitUntil(() => mute.isUp, patience);
   const sending = new Publisher(mute).send([encodeEvent(anEvent(1)), encodeUserInvalidation('u1')]);
   await expect(sending).rejects.toThrow(PublishError);
   await expect(sending).rejects.toMatchObject({ retryable: true, cause: { message: expect.stringContaining('NOPERM') } });

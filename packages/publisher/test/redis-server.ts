@@ -15,7 +15,8 @@ export interface RedisServer {
 export async function startRedisServer(...args: readonly string[]): Promise<RedisServer> {
   const dir = await mkdtemp(join(tmpdir(), 'publisher-redis-'));
   const port = await freePort();
-  const server = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', ...args], {
+  const command = 'redis-server';
+  const server = spawn(command, ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', ...args], {
     stdio: 'ignore',
   });
   await untilItListens(server, port);

@@ -1,8 +1,8 @@
-import { type RedisServer, startRedisServer } from '@event-gateway/fleet';
+import { eventually, type RedisServer, startRedisServer } from '@event-gateway/fleet';
 import { decodeConversationCard, decodeSyncPage, decodeUserCard } from '@event-gateway/protocol';
 import { RedisConnections } from '@event-gateway/redis';
 import { silentLogger, systemClock } from '@event-gateway/runtime';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startSandbox, type TestSandbox } from '../test/start-sandbox.js';
 
 let server: RedisServer;
@@ -23,7 +23,7 @@ interface Entry {
 
 /** Everything on the stream since the test began, once the outbox is empty. */
 async function published(): Promise<Entry[]> {
-  await vi.waitUntil(async () => (await sandbox.ask('GET', '/healthz')).body['outbox_unsent'] === (0 as unknown));
+  await eventually(async () => (await sandbox.ask('GET', '/healthz')).body['outbox_unsent'] === (0 as unknown));
   const entries = (await redis.command.call('XRANGE', 'messenger.events', '-', '+')) as [string, string[]][];
   return entries.map(([, [name, recipients, other, envelope]]) => {
     expect([name, other]).toEqual(['recipients', 'envelope']);
@@ -121,7 +121,7 @@ describe('what happens is put on the bus', () => {
     expect((await alice('PATCH', group, { title: 'The Team' })).body['title']).toBe('The Team');
     await alice('PATCH', group, { title: 'The Team' });
     expect(await published()).toMatchObject([{ envelope: { type: 'conversation.updated', payload: { title: 'The Team', by: 'alice' } } }]);
-    await vi.waitUntil(() => heard.length === 1);
+    await eventually(() => heard.length === 1);
     expect(heard).toEqual([{ channel: 'conversation.updated', message: { conversation_id: 'team' } }]);
   });
 
@@ -139,7 +139,7 @@ describe('what happens is put on the bus', () => {
         envelope: { type: 'member.changed', payload: { user_id: 'carol', change: 'added', by: 'alice' } },
       },
     ]);
-    await vi.waitUntil(() => heard.length === 2);
+    await eventually(() => heard.length === 2);
     expect(heard).toEqual(Array(2).fill({ channel: 'member.changed', message: { conversation_id: 'team' } }));
   });
 
@@ -159,7 +159,7 @@ describe('what happens is put on the bus', () => {
       type: 'direct',
       participants: ['dave', 'alice'],
     });
-    await vi.waitUntil(() => heard.length === 3);
+    await eventually(() => heard.length === 3);
     expect(heard.map(({ channel }) => channel)).toEqual(['user.updated', 'conversation.updated', 'user.updated']);
     expect(heard[2]?.message).toEqual({ user_id: 'dave', card: { user_id: 'dave', display_name: 'David', status: 'new here' } });
   });
@@ -335,14 +335,14 @@ describe('what the gateway asks its owners', () => {
 test('with pub/sub the events go over the channel', async () => {
   const received: unknown[] = [];
   redis.subscriber.subscribe('messenger.events', (text) => received.push(JSON.parse(text)));
-  await vi.waitUntil(async () => {
+  await eventually(async () => {
     const reply = (await redis.command.call('PUBSUB', 'NUMSUB', 'messenger.events')) as [string, number];
     return reply[1] === 1;
   });
   const starter = await startSandbox({ REDIS_URL: server.url, FANOUT: 'pubsub' });
   const user = await starter.as('alice');
   await user('POST', `${direct}/messages`, { text: 'Over the air' });
-  await vi.waitUntil(() => JSON.stringify(received).includes('Over the air'));
+  await eventually(() => JSON.stringify(received).includes('Over the air'));
   expect(received.at(-1)).toMatchObject({ type: 'message.new', recipients: ['alice', 'bob'], conversation_id: 'alice-bob' });
   await starter.stop();
 });
