@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { ensureCommand } from './apt.mjs';
 import { ensureDocker } from './docker.mjs';
 
 const root = dirname(import.meta.dirname);
@@ -43,6 +44,7 @@ function suite(name, script) {
 const scripts = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts;
 
 if (check('set-up', process.execPath, ['packages/fleet/bin/setup.mjs'])) {
+  if (!ensureCommand('promtool', 'prometheus')) lines.push('alert rules: SKIPPED, there is no promtool and apt-get could not install it');
   suite('tests', 'test');
   for (const name of Object.keys(scripts).filter((script) => script.startsWith('check:'))) check(name, 'npm', ['run', '--silent', name]);
   check('demo', 'npm', ['run', '--silent', 'demo', '--', '--check']);
