@@ -8,5 +8,5 @@ export type { CommandRedis, RedisArgument, RedisCall, ScriptCall, ScriptRunner }
 export { createCommandConnection, RedisConnections } from './redis-connections.js';
 export { RedisReplyError, RedisUnavailableError } from './redis-errors.js';
 export type { RedisOptions } from './redis-options.js';
-export { decodePairs, decodeRangeReply, decodeReadGroupReply, type PendingItem, type StreamItem } from './stream-replies.js';
+export { decodeArray, decodePairs, decodeRangeReply, decodeReadGroupReply, type PendingItem, type StreamItem } from './stream-replies.js';
 export type { Subscriber } from './subscriber.js';

@@ -1,4 +1,4 @@
-import { Redis, type RedisOptions as ClientOptions } from 'ioredis';
+import type { Redis, RedisOptions as ClientOptions } from 'ioredis';
 import type { RedisArgument, RedisCall } from './redis-commands.js';
 import { RedisUnavailableError, toRedisError } from './redis-errors.js';
 

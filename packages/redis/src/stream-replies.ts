@@ -24,11 +24,16 @@ export function decodeRangeReply(reply: unknown): readonly StreamItem[] {
   return (reply as RawItem[]).map(([id, fields]) => ({ id: id.toString('latin1'), fields: fields ?? [] }));
 }
 
+/** The elements of a reply; none when it is no array. */
+export function decodeArray(reply: unknown): readonly unknown[] {
+  return Array.isArray(reply) ? reply : [];
+}
+
 /** A flat reply of names and values (XINFO, HGETALL, a script's own) as a map; values stay what they are. */
 export function decodePairs(reply: unknown): ReadonlyMap<string, unknown> {
   const pairs = new Map<string, unknown>();
-  if (!Array.isArray(reply)) return pairs;
-  for (let index = 0; index + 1 < reply.length; index += 2) pairs.set(String(reply[index]), reply[index + 1]);
+  const items = decodeArray(reply);
+  for (let index = 0; index + 1 < items.length; index += 2) pairs.set(String(items[index]), items[index + 1]);
   return pairs;
 }
 

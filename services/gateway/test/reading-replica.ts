@@ -1,6 +1,6 @@
 import { eventually, type RedisServer } from '@event-gateway/fleet';
 import { compareStreamIds, type StreamId } from '@event-gateway/protocol';
-import { keys, RedisConnections } from '@event-gateway/redis';
+import { keys, RedisConnections, type RedisOptions } from '@event-gateway/redis';
 import { type Logger, Metrics, silentLogger, systemClock } from '@event-gateway/runtime';
 import { expect } from 'vitest';
 import type { BatchHandler, Gap, StreamEntry, TailWarmer } from '../src/fanout/event-source.js';
@@ -110,14 +110,23 @@ export interface ReadingReplicaOptions extends Partial<StreamSourceOptions> {
   readonly fence?: ReaderFence;
   readonly logger?: Logger;
   readonly commandTimeoutMs?: number;
+  /** Instead of the server's own address. */
+  readonly redis?: Omit<RedisOptions, 'commandTimeoutMs'>;
 }
 
 const started = new Set<ReadingReplica>();
 const ignoredCanary: CanaryListener = { seen: () => undefined };
 
 export function createReadingReplica(server: RedisServer, replicaId: string, options: ReadingReplicaOptions = {}): ReadingReplica {
-  const { fence = noFence, logger = silentLogger, canary = ignoredCanary, commandTimeoutMs = 300, ...sourceOptions } = options;
-  const connections = new RedisConnections({ url: server.url, commandTimeoutMs }, systemClock, logger);
+  const {
+    fence = noFence,
+    logger = silentLogger,
+    canary = ignoredCanary,
+    commandTimeoutMs = 300,
+    redis = { url: server.url },
+    ...sourceOptions
+  } = options;
+  const connections = new RedisConnections({ ...redis, commandTimeoutMs }, systemClock, logger);
   const handler = new RecordingHandler();
   const metrics = new Metrics();
   const source = new StreamSource(

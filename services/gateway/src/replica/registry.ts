@@ -1,5 +1,6 @@
 import {
   type CommandRedis,
+  decodeArray,
   decodePairs,
   keys,
   LuaScript,
@@ -199,7 +200,7 @@ export class ReplicaRegistry {
         ['EXISTS', keys.reader(replicaId)],
       ]);
       if (lease instanceof RedisReplyError) throw lease;
-      const [holder, renewals] = Array.isArray(lease) ? lease : [];
+      const [holder, renewals] = decodeArray(lease);
       const sighting = {
         holder: typeof holder === 'string' ? holder : undefined,
         renewals: Number(renewals ?? 0),
@@ -259,7 +260,10 @@ export class ReplicaRegistry {
 }
 
 function toRow(fields: ReadonlyMap<string, unknown>): ReplicaRow[] {
-  const text = (name: string): string => String(fields.get(name) ?? '');
+  const text = (name: string): string => {
+    const value = fields.get(name);
+    return typeof value === 'string' ? value : '';
+  };
   const figure = (name: string): number | null => (text(name) === '' ? null : Number(text(name)));
   if (!fields.has('incarnation')) return [];
   return [

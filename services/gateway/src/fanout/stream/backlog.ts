@@ -1,5 +1,5 @@
 import type { StreamId } from '@event-gateway/protocol';
-import { LuaScript, type ScriptRunner } from '@event-gateway/redis';
+import { decodeArray, LuaScript, type ScriptRunner } from '@event-gateway/redis';
 import type { Position } from './continuity.js';
 
 const countEntriesScript = LuaScript.load(new URL('./scripts/count-entries.lua', import.meta.url));
@@ -24,7 +24,7 @@ export async function countEntries(server: ScriptRunner, stream: string, after: 
   let from: string = after;
   for (;;) {
     const reply = await server.runScript(countEntriesScript, [stream], [from, upTo, pageEntries]);
-    const [found, lastId] = Array.isArray(reply) ? reply : [0, ''];
+    const [found = 0, lastId = ''] = decodeArray(reply);
     counted += Number(found);
     if (Number(found) < pageEntries) return counted;
     from = String(lastId);

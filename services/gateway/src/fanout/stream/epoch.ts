@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { compareStreamIds, STREAM_START, type StreamId } from '@event-gateway/protocol';
-import { keys, LuaScript, type ScriptRunner } from '@event-gateway/redis';
+import { decodeArray, keys, LuaScript, type ScriptRunner } from '@event-gateway/redis';
 import type { Position } from './continuity.js';
 
 const settleEpoch = LuaScript.load(new URL('./scripts/settle-epoch.lua', import.meta.url));
@@ -95,7 +95,11 @@ export class Epoch {
   }
 }
 
-async function run(server: ScriptRunner, script: LuaScript, touched: readonly string[], args: readonly string[]): Promise<unknown[]> {
-  const reply = await server.runScript(script, touched, args);
-  return Array.isArray(reply) ? reply : [];
+async function run(
+  server: ScriptRunner,
+  script: LuaScript,
+  touched: readonly string[],
+  args: readonly string[],
+): Promise<readonly unknown[]> {
+  return decodeArray(await server.runScript(script, touched, args));
 }

@@ -1,5 +1,5 @@
 import { streamIdMs, type StreamId } from '@event-gateway/protocol';
-import { type CommandRedis, keys, LuaScript, RedisUnavailableError } from '@event-gateway/redis';
+import { type CommandRedis, decodeArray, keys, LuaScript, RedisUnavailableError } from '@event-gateway/redis';
 import { type Clock, type Logger, runLoop } from '@event-gateway/runtime';
 import type { EpochSighting } from './epoch.js';
 import type { Lag } from './stream-metrics.js';
@@ -55,7 +55,7 @@ export class LagProbe {
     const handled = handledId();
     if (handled === undefined) return;
     const reply = await redis.runScript(lagFigures, [stream, keys.epoch(stream)], [group, handled]);
-    const [entries, pending, oldestId, nowMs, id, barrier, floor] = Array.isArray(reply) ? reply : [];
+    const [entries, pending, oldestId, nowMs, id, barrier, floor] = decodeArray(reply);
     const oldestMs = oldestId === '' ? undefined : streamIdMs(String(oldestId));
     onLag({
       entries: Number(entries) < 0 ? undefined : Number(entries),

@@ -1,5 +1,5 @@
 import type { StreamId } from '@event-gateway/protocol';
-import { LuaScript, type ScriptRunner } from '@event-gateway/redis';
+import { decodeArray, LuaScript, type ScriptRunner } from '@event-gateway/redis';
 import type { Evidence } from './continuity.js';
 
 const inspectStreamScript = LuaScript.load(new URL('./scripts/inspect-stream.lua', import.meta.url));
@@ -30,11 +30,10 @@ export interface GroupState {
 /** @throws RedisUnavailableError, RedisReplyError */
 export async function inspectStream(server: ScriptRunner, stream: string, group: string): Promise<StreamState> {
   const reply = await server.runScript(inspectStreamScript, [stream], [group]);
-  const [entriesAdded, length, firstId, lastId, exists, deliveredId, entriesRead, pending, firstPendingId, nowMs] = Array.isArray(reply)
-    ? reply.map((value) => (Buffer.isBuffer(value) ? value.toString('latin1') : value))
-    : [];
+  const [entriesAdded, length, firstId, lastId, exists, deliveredId, entriesRead, pending, firstPendingId, nowMs] =
+    decodeArray(reply).map(toText);
   return {
-    exists: exists === 1,
+    exists: exists === '1',
     entriesAdded: Number(entriesAdded),
     length: Number(length),
     firstId: firstId as StreamId,
@@ -55,11 +54,15 @@ export async function inspectStream(server: ScriptRunner, stream: string, group:
 /** What the script behind a read replied. */
 export function decodeEvidence(reply: unknown): Evidence {
   if (!Array.isArray(reply)) return 'present';
-  const [entriesAdded, length, firstId, lastId] = reply;
+  const [entriesAdded, length, firstId, lastId] = decodeArray(reply);
   return {
     entriesAdded: Number(entriesAdded),
     length: Number(length),
     firstId: String(firstId) as StreamId,
     lastId: String(lastId) as StreamId,
   };
+}
+
+function toText(value: unknown): string {
+  return String(value);
 }
