@@ -1,5 +1,5 @@
+/** See `ClientTiming`. */
 export interface BackoffOptions {
-  /** The first retry comes within this time, so that ten thousand clients of a dead replica don't come back in one second. */
   readonly firstRetryMaxMs: number;
   readonly backoffBaseMs: number;
   readonly backoffMaxMs: number;

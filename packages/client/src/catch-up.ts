@@ -5,17 +5,6 @@ import type { SyncInFlight } from './inbox.js';
 import type { Ledger } from './ledger.js';
 import { isStreamId } from './stream-id.js';
 
-export interface CatchUpTiming {
-  /** How long a missing seq may be late (two writers of a messenger overtake each other) before a sync is asked for it. */
-  readonly gapGraceMs: number;
-  /** Everybody in a conversation sees the same gap: their syncs are spread over this time. */
-  readonly gapSpreadMs: number;
-  /** A sync that brings nothing for this long is asked again. */
-  readonly syncPatienceMs: number;
-  /** Messages wait this long for an earlier one, then they are handed out without it. */
-  readonly holdMs: number;
-}
-
 export interface CatchUpPorts {
   send(frame: ClientFrame): boolean;
   /** A sync has brought the ledger on, or has ended, well or not. */

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.js';
-import type { ClientTiming } from './options.js';
 import type { Timers } from './timers.js';
+import type { ClientTiming } from './timing.js';
 
 /** What one client's parts share. */
 export interface Context {

@@ -19,7 +19,8 @@ import {
 import { Inbox, type InboxEvent } from './inbox.js';
 import { Ledger } from './ledger.js';
 import { Link, type LinkPhase, type LinkTarget } from './link.js';
-import { DEFAULT_TIMING, type GatewayClientOptions } from './options.js';
+import type { GatewayClientOptions } from './options.js';
+import { DEFAULT_TIMING } from './timing.js';
 import { browserPageSignals } from './page-signals.js';
 import { PresenceStore } from './presence-store.js';
 import { staleCards } from './stale-cards.js';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { FakeClock } from '../test/fake-clock.js';
 import { Heartbeat } from './heartbeat.js';
-import { DEFAULT_TIMING } from './options.js';
+import { DEFAULT_TIMING } from './timing.js';
 import { Timers } from './timers.js';
 
 function started(heartbeatMs = 20_000): { clock: FakeClock; heartbeat: Heartbeat; pingsAtMs: number[]; deaths: () => number } {

@@ -1,12 +1,5 @@
 import type { Context } from './context.js';
 
-export interface HeartbeatTiming {
-  /** A ping that nothing has answered for this long means that the connection is dead. */
-  readonly pongTimeoutMs: number;
-  /** The same after a sleep or a change of network, when it probably is. */
-  readonly probeTimeoutMs: number;
-}
-
 /** A tick that comes this much too late was slept over: the machine was suspended, or the page frozen or throttled. */
 const SLEEP_MS = 5_000;
 const MAX_TICK_MS = 5_000;

@@ -15,10 +15,11 @@ export type {
 export { GatewayClient } from './gateway-client.js';
 export type { EventOrigin } from './inbox.js';
 export { memoryStorage } from './memory-storage.js';
-export { type ClientTiming, DEFAULT_TIMING, type GatewayClientOptions } from './options.js';
+export type { GatewayClientOptions } from './options.js';
 export type { PageSignal, PageSignals } from './page-signals.js';
 export type { StaleCards } from './stale-cards.js';
 export type { StateStorage } from './storage.js';
+export { type ClientTiming, DEFAULT_TIMING } from './timing.js';
 export type { TokenProvider, TokenRequest } from './token-refresh.js';
 export type { TypingChange } from './typing.js';
 export type { WebSocketConstructor, WebSocketLike } from './web-socket.js';

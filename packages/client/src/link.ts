@@ -1,19 +1,10 @@
-import { Backoff, type BackoffOptions } from './backoff.js';
+import { Backoff } from './backoff.js';
 import { closeRule } from './close-codes.js';
 import type { Context } from './context.js';
 import type { ClientFrame } from './frames.js';
-import { Heartbeat, type HeartbeatTiming } from './heartbeat.js';
+import { Heartbeat } from './heartbeat.js';
 import type { PageSignal, PageSignals } from './page-signals.js';
 import type { WebSocketConstructor, WebSocketLike } from './web-socket.js';
-
-export interface LinkTiming extends BackoffOptions, HeartbeatTiming {
-  /** From the token to `hello`: what takes longer is given up and tried again. */
-  readonly connectTimeoutMs: number;
-  /** A connection that has lasted this long gives its credit back: the next retry is a first one. */
-  readonly stableAfterMs: number;
-  /** A page that nobody has seen for this long does not reconnect until it is seen. */
-  readonly hiddenPauseMs: number;
-}
 
 export interface LinkTarget {
   readonly url: string;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { FakeClock } from '../test/fake-clock.js';
-import { DEFAULT_TIMING } from './options.js';
+import { DEFAULT_TIMING } from './timing.js';
 import { Timers } from './timers.js';
 import { Typing } from './typing.js';
 

@@ -1,13 +1,6 @@
 import type { Context } from './context.js';
 import type { TypingFrame } from './frames.js';
 
-export interface TypingTiming {
-  /** One `typing` per dialog and this time: the gateway drops what is more. */
-  readonly typingEveryMs: number;
-  /** Somebody who says nothing more for this long has stopped. */
-  readonly typingExpiryMs: number;
-}
-
 export interface TypingChange {
   readonly conversation_id: string;
   readonly user_id: string;

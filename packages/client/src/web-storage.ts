@@ -1,5 +1,4 @@
 import type { ClientState } from './client-state.js';
-import type { StateStorage } from './storage.js';
 
 /** What `sessionStorage` and `localStorage` have in common. */
 export interface WebStorageArea {
@@ -15,7 +14,7 @@ export interface WebStorageArea {
  *   so no tab can spoil another's; a tab reads it once, when it starts.
  * - in memory only: no storage at all. After a reload the first sync brings the dialogs again.
  */
-export function webStorage(userId: string, area: WebStorageArea): StateStorage & { save(state: ClientState): void } {
+export function webStorage(userId: string, area: WebStorageArea): { load(): unknown; save(state: ClientState): void } {
   const key = `event-gateway:${userId}`;
   return {
     load: (): unknown => {

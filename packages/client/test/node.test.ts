@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { GatewayClient } from '../src/gateway-client.js';
-import type { ClientTiming, GatewayClientOptions } from '../src/options.js';
+import type { GatewayClientOptions } from '../src/options.js';
+import type { ClientTiming } from '../src/timing.js';
 import { ContractServer } from './contract-server.js';
 
 /** Everything that waits does so for a moment. */
