@@ -35,7 +35,7 @@ test('many who come back at the same moment share one pass, each gets their own 
     return at(position);
   };
   const scan = new TailScan(tail, systemClock);
-  const found = await Promise.all(users.map((user, i) => scan.find(user as UserId, i)));
+  const found = await Promise.all(users.map(async (user, i) => scan.find(user as UserId, i)));
   expect(looks).toBe(5000);
   for (const [i, { events, position }] of found.entries()) {
     expect(position).toBe(5000);

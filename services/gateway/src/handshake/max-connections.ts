@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { Logger } from '@event-gateway/runtime';
 
 /** What a replica opens besides its sockets: Redis, owners, the internal port (at most 128 connections), files. */
 const ownFds = 256;
@@ -33,4 +34,13 @@ function readText(path: string): string {
   } catch {
     return ''; // no such file on this system: the fallback is the answer
   }
+}
+
+/** What is configured, as far as the file descriptors go. */
+export function boundedMaxConnections(configured: number | undefined, logger: Logger): number {
+  const possible = maxConnectionsOf(readFdLimit());
+  if (configured !== undefined && configured > possible) {
+    logger.warn({ configured, possible }, 'MAX_CONNECTIONS is above what the limit of file descriptors allows');
+  }
+  return Math.min(configured ?? possible, possible);
 }
