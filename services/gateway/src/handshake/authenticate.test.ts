@@ -1,26 +1,24 @@
 import { FakeClock, type Logger, silentLogger } from '@event-gateway/runtime';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { base64url, TokenSigner } from '../../test/token-signer.js';
-import { Authenticator, type AuthenticatorOptions, type Identity } from './authenticate.js';
+import { Authenticator, type Identity } from './authenticate.js';
 import { importKeys } from './import-keys.js';
 import type { KeyLookup } from './jwks-keys.js';
 import type { Refusal } from './refusal.js';
+import type { TokenRules } from './verify-token.js';
 
 const signer = new TokenSigner('k1');
 const stranger = new TokenSigner('k1');
 const clock = new FakeClock();
 const nowS = clock.wallMs() / 1000;
-const options: AuthenticatorOptions = { jwtIssuer: 'https://login.test', jwtAudience: 'gateway', jwtLeewayS: 5 };
+const options: TokenRules = { jwtIssuer: 'https://login.test', jwtAudience: 'gateway', jwtLeewayS: 5 };
 const good = { sub: 'alice', iss: 'https://login.test', aud: 'gateway', exp: nowS + 3600 };
 
 const asked: string[] = [];
-let published: ReadonlyMap<string, KeyLookup> = new Map();
-beforeAll(async () => {
-  published = await importKeys({ keys: [signer.jwk()] }, new Map());
-});
+const published: ReadonlyMap<string, KeyLookup> = importKeys({ keys: [signer.jwk()] }, new Map());
 
-function authenticator(given: Partial<AuthenticatorOptions> = {}, logger: Logger = silentLogger): Authenticator {
+function authenticator(given: Partial<TokenRules> = {}, logger: Logger = silentLogger): Authenticator {
   const find = (kid: string): KeyLookup => {
     asked.push(kid);
     return published.get(kid) ?? (kid === 'down' ? 'unavailable' : 'unknown');
@@ -28,11 +26,22 @@ function authenticator(given: Partial<AuthenticatorOptions> = {}, logger: Logger
   return new Authenticator({ keys: { find }, clock, logger, random: () => 0 }, { ...options, ...given });
 }
 
-function judge(token: string | undefined, given: Partial<AuthenticatorOptions> = {}): Promise<Identity | Refusal> {
+async function judge(token: string | undefined, given: Partial<TokenRules> = {}): Promise<Identity | Refusal> {
   return authenticator(given).authenticate(token);
 }
 
 const expMs = (nowS + 3600) * 1000;
+
+// The transport answers at its best what is decided before its request handler returns.
+test('a token is judged at once if its key is held, and later only if the key has to be asked for', async () => {
+  expect(authenticator().authenticate(signer.token(good))).toEqual({ userId: 'alice', expiresAtMs: expMs });
+  expect(authenticator().authenticate(stranger.token(good))).toMatchObject({ code: 'token_invalid' });
+  const find = async (): Promise<KeyLookup> => published.get('k1') ?? 'unknown';
+  const asking = new Authenticator({ keys: { find }, clock, logger: silentLogger }, options);
+  const later = asking.authenticate(signer.token(good, { kid: 'new' }));
+  expect(later).toBeInstanceOf(Promise);
+  expect(await later).toMatchObject({ userId: 'alice' });
+});
 
 describe('accepted', () => {
   test('a good token speaks for its sub until its exp', async () => {
@@ -115,6 +124,8 @@ describe('refused', () => {
     'kid is a path': signer.token(good, { kid: '../../etc/passwd' }),
     'its own key in the header': stranger.token(good, { kid: 'x', jwk: stranger.jwk(), jku: 'http://127.0.0.1:1/' }),
     'an extension that must be understood': signer.token(good, { crit: ['b64'], b64: false }),
+    'the signature spelt in another way': `${signer.token(good)}=`,
+    'a payload that is an array': signer.token([]),
     'no exp': signer.token(noExp),
     'exp is text': signer.token({ ...good, exp: 'tomorrow' }),
     'exp is null': signer.token({ ...good, exp: null }),
@@ -124,6 +135,7 @@ describe('refused', () => {
     'another issuer': signer.token({ ...good, iss: 'https://evil.test' }),
     'no audience': signer.token({ ...good, aud: undefined }),
     'another audience': signer.token({ ...good, aud: 'other' }),
+    'audiences that are no text': signer.token({ ...good, aud: [{ gateway: 'gateway' }] }),
     'no sub': signer.token({ ...good, sub: undefined }),
     'sub is empty': signer.token({ ...good, sub: '' }),
     'sub is a number': signer.token({ ...good, sub: 42 }),

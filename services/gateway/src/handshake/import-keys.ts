@@ -1,4 +1,4 @@
-import { type CryptoKey, importJWK } from 'jose';
+import { createPublicKey, type KeyObject } from 'node:crypto';
 
 /** A public key that tokens may be signed with. An unchanged key keeps its object across refreshes. */
 export interface SigningKey {
@@ -6,7 +6,7 @@ export interface SigningKey {
   /** What makes two published keys the same one. */
   readonly modulus: string;
   readonly exponent: string;
-  readonly publicKey: CryptoKey;
+  readonly publicKey: KeyObject;
 }
 
 /** RFC 7518 asks for this much with RS256. */
@@ -17,14 +17,14 @@ const minModulusBits = 2048;
  * issuer may publish keys for other purposes. Of two keys with the same kid the first one counts.
  * @param known the keys that are held already
  */
-export async function importKeys(jwks: unknown, known: ReadonlyMap<string, SigningKey>): Promise<Map<string, SigningKey>> {
+export function importKeys(jwks: unknown, known: ReadonlyMap<string, SigningKey>): Map<string, SigningKey> {
   const keys = new Map<string, SigningKey>();
   for (const jwk of publishedKeys(jwks)) {
     const found = usableKey(jwk);
     if (found === undefined || keys.has(found.kid)) continue;
     const held = known.get(found.kid);
     const isHeld = held !== undefined && held.modulus === found.modulus && held.exponent === found.exponent;
-    const key = isHeld ? held : await importKey(found);
+    const key = isHeld ? held : importKey(found);
     if (key !== undefined) keys.set(key.kid, key);
   }
   return keys;
@@ -49,10 +49,10 @@ function usableKey(jwk: unknown): PublishedKey | undefined {
 }
 
 /** Only the public members are taken: a set that leaks a private key must not turn it into something that we hold. */
-async function importKey({ kid, modulus, exponent }: PublishedKey): Promise<SigningKey | undefined> {
+function importKey({ kid, modulus, exponent }: PublishedKey): SigningKey | undefined {
   try {
-    const publicKey = await importJWK({ kty: 'RSA', n: modulus, e: exponent }, 'RS256');
-    const bits = 'modulusLength' in publicKey.algorithm ? Number(publicKey.algorithm.modulusLength) : 0;
+    const publicKey = createPublicKey({ key: { kty: 'RSA', n: modulus, e: exponent }, format: 'jwk' });
+    const bits = publicKey.asymmetricKeyDetails?.modulusLength ?? 0;
     return bits >= minModulusBits ? { kid, modulus, exponent, publicKey } : undefined;
   } catch {
     return undefined; // numbers that are no RSA key: one such key must not cost the others

@@ -91,7 +91,7 @@ export class JwksKeys {
 
   async #load(): Promise<void> {
     try {
-      const keys = await importKeys(await this.#deps.fetchJwks(this.#stopped.signal), this.#keys);
+      const keys = importKeys(await this.#deps.fetchJwks(this.#stopped.signal), this.#keys);
       // An issuer always has a key: an empty set is a fault of the endpoint, and no reason to log everybody out.
       if (keys.size === 0) throw new JwksUnavailableError('the key set has no usable key');
       if (isChanged(this.#keys, keys)) this.#deps.logger.info({ kids: [...keys.keys()] }, 'key set changed');

@@ -38,21 +38,19 @@ export class Upgrade {
     this.#metrics = metrics;
   }
 
-  /** Synchronous when there is no room: a storm must not cost a promise each. */
-  decide(request: UpgradeRequest): Refusal | Promise<Refusal | Grant> {
+  /** A promise only when the token's key has to be asked for: a storm must not cost a promise each. */
+  decide(request: UpgradeRequest): Refusal | Grant | Promise<Refusal | Grant> {
     const place = this.#admission.reserve(request.origin);
     if ('status' in place) return this.#refused(place);
-    return this.#authenticate(request, place);
-  }
-
-  async #authenticate(request: UpgradeRequest, place: Place): Promise<Refusal | Grant> {
     const { token, subprotocol } = extractToken(request);
-    const identity: Identity | Refusal = await this.#authenticator.authenticate(token);
-    if ('status' in identity) {
+    const cursor = queryParameter(request.query, 'cursor');
+    const settle = (identity: Identity | Refusal): Refusal | Grant => {
+      if (!('status' in identity)) return { ...identity, cursor, subprotocol, place };
       place.release();
       return this.#refused(identity);
-    }
-    return { ...identity, cursor: queryParameter(request.query, 'cursor'), subprotocol, place };
+    };
+    const identity = this.#authenticator.authenticate(token);
+    return identity instanceof Promise ? identity.then(settle) : settle(identity);
   }
 
   #refused(refusal: Refusal): Refusal {

@@ -40,7 +40,7 @@ export interface UwsServerOptions {
 }
 
 export interface UwsServerHandlers {
-  decide(request: UpgradeRequest): HttpRefusal | Promise<HttpRefusal | Acceptance>;
+  decide(request: UpgradeRequest): HttpRefusal | Acceptance | Promise<HttpRefusal | Acceptance>;
   /** `bytes` is a copy. */
   message(connection: Connection, bytes: Buffer, isBinary: boolean): void;
 }
@@ -128,10 +128,6 @@ export class UwsServer {
   }
 
   #upgrade(response: HttpResponse, request: HttpRequest, context: us_socket_context_t): void {
-    let isAborted = false;
-    response.onAborted(() => {
-      isAborted = true;
-    });
     const key = request.getHeader('sec-websocket-key');
     const extensions = request.getHeader('sec-websocket-extensions');
     const decision = this.#handlers.decide({
@@ -140,13 +136,22 @@ export class UwsServer {
       subprotocols: request.getHeader('sec-websocket-protocol'),
       origin: request.getHeader('origin'),
     });
-    if (!(decision instanceof Promise)) return refuse(response, decision);
+    if (!(decision instanceof Promise))
+      return 'status' in decision ? refuse(response, decision) : accept(response, decision, key, extensions, context);
+    let isAborted = false;
+    response.onAborted(() => {
+      isAborted = true;
+    });
+    // Not in a microtask: those also run inside the parser of whichever request comes next.
     void decision.then((decided) =>
       setImmediate(() => {
         if (isAborted) {
           if (!('status' in decided)) decided.release();
         } else if ('status' in decided) response.cork(() => refuse(response, decided));
-        else response.cork(() => accept(response, decided, key, extensions, context));
+        // Not in `cork`: where the socket keeps its address, the transport does not notice that it has been upgraded in there, takes the
+        // WebSocket's memory for the state of a response and closes it when that seems to ask for it (uWebSockets, before pull request
+        // 1929). The price is a packet for each piece of the answer, and a warning of the transport's on stderr.
+        else accept(response, decided, key, extensions, context);
       }),
     );
   }
@@ -202,7 +207,7 @@ class UwsSocket implements Socket {
  */
 function listenExclusively(app: TemplatedApp, host: string, port: number, done: (listening: us_listen_socket | false) => void): void {
   const exclusive = 1;
-  Reflect.apply(app.listen, app, [host, port, exclusive, done]);
+  Reflect.apply(Reflect.get(app, 'listen'), app, [host, port, exclusive, done]);
 }
 
 function touch(ws: WebSocket<UserData>): void {
