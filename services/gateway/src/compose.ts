@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { encodeControlMessage } from '@event-gateway/protocol';
+import { encodeControlMessage, type StreamId } from '@event-gateway/protocol';
 import { channels, RedisConnections } from '@event-gateway/redis';
 import { type Component, createLogger, type Logger, Metrics, Supervisor, systemClock } from '@event-gateway/runtime';
 import { CachedCards } from './cards/cached-cards.js';
@@ -21,12 +21,13 @@ import { noFence } from './fanout/stream/ports.js';
 import { type Lag, StreamMetrics } from './fanout/stream/stream-metrics.js';
 import { StreamHistory } from './fanout/stream-history.js';
 import { StreamSource } from './fanout/stream-source.js';
+import { Gateway } from './gateway.js';
 import { Admission } from './handshake/admission.js';
 import { Authenticator } from './handshake/authenticate.js';
 import { HandshakeMetrics } from './handshake/handshake-metrics.js';
 import { JwksKeys } from './handshake/jwks-keys.js';
 import { fetchJwks } from './handshake/jwks-source.js';
-import { maxConnectionsOf, readFdLimit } from './handshake/max-connections.js';
+import { boundedMaxConnections } from './handshake/max-connections.js';
 import { TokenExpiry } from './handshake/token-expiry.js';
 import type { Refusal } from './handshake/refusal.js';
 import { cursorOf, type Grant, Upgrade } from './handshake/upgrade.js';
@@ -53,17 +54,6 @@ import type { Socket } from './transport/socket.js';
 import { type Acceptance, type HttpRefusal, UwsServer, type UwsServerOptions } from './transport/uws-server.js';
 import { Typing } from './typing/typing.js';
 
-/** One replica, ready to be started. */
-export interface Gateway {
-  start(): Promise<void>;
-  /** Empties the replica and stops it; resolves inside DRAIN_DEADLINE_MS. */
-  drain(signal: string): Promise<void>;
-  /** Resolves when another process has taken this replica's id: stop at once, touch nothing in Redis. */
-  readonly fenced: Promise<void>;
-  /** A fault that nobody foresaw ends the process; its clients come back elsewhere and miss nothing. */
-  crash(error: unknown): never;
-}
-
 /** What every room is given. */
 interface House {
   readonly config: GatewayConfig;
@@ -80,11 +70,65 @@ interface House {
 /** The one place that says `new`, in the order of the walks. */
 export function compose(config: GatewayConfig): Gateway {
   const house = composeHouse(config);
-  const { logger, clock, metrics, redis, hub, tail } = house;
-  const parts: Component[] = [];
+  const { clock, logger, redis, hub } = house;
+  const cards = composeCards(house);
+  const presence = composePresence(house, cards.cards);
+  const walk = composeWalk(house, cards, presence);
+  const drain = new Drain(
+    { clock, connections: () => hub.connections(), cursorFor: (connection) => cursorFor(connection, walk.fanout) },
+    { windowMs: config.DRAIN_WINDOW_MS, reconnectJitterMs: config.RECONNECT_JITTER_MS },
+  );
+  const gateway = new Gateway(logger, { drainDeadlineMs: config.DRAIN_DEADLINE_MS, warnings: configWarnings(config) });
+  const bus = composeBus(
+    house,
+    walk.fanout,
+    () => drain.isDraining,
+    () => gateway.fenceOut(),
+  );
+  const resume = composeResume(house, walk.fanout, bus, cards.cards, presence);
+  const handshake = composeHandshake(house, bus, drain);
+  const door = composeDoor(house, walk.fanout, presence, resume);
+  const typing = composeTyping(house, cards.cards);
+  const inbound = composeInbound(house, { walk, door, handshake, typing, cards, presence });
+  const toAnswer = (decided: Refusal | Grant): HttpRefusal | Acceptance => ('place' in decided ? door.acceptance(decided) : decided);
+  const server = new UwsServer(
+    {
+      decide: (request) => {
+        const decision = handshake.upgrade.decide(request);
+        return decision instanceof Promise ? decision.then(toAnswer) : toAnswer(decision);
+      },
+      message: (connection, bytes, isBinary) => {
+        connection.onActivity();
+        inbound.onMessage(connection, bytes, isBinary);
+      },
+    },
+    transportOptions(config),
+  );
+  const internalApi = composeInternalApi(house, presence, bus, handshake);
+  listen(house, cards.invalidation, presence, typing);
+  declareMetrics(house, drain);
+  const parts: Component[] = [internalApi, redis, handshake.jwks, { name: 'owners', stop: () => cards.owners.stop() }, walk.deadLetters];
+  parts.push(bus.registry, bus.janitor, presence, ...bus.readers, ...door.parts, handshake.loopLag);
+  parts.push({ name: 'drain', drain: (deadlineMs) => drain.closeAll(AbortSignal.timeout(Math.floor(deadlineMs))) }, server);
+  gateway.supervise(new Supervisor(parts, clock, logger), drain);
+  return gateway;
+}
 
-  const { cards, owners, invalidation } = composeCards(house);
-  const presence = composePresence(house, cards);
+/** What a client has for certain; a socket that catches up is told nothing that it would then skip. */
+function cursorFor(connection: Connection, fanout: Fanout): StreamId | null | undefined {
+  return connection.isLive ? fanout.handled.id : undefined;
+}
+
+interface Walk {
+  readonly fanout: Fanout;
+  readonly deadLetters: DeadLetters;
+}
+
+function composeWalk(
+  { config, clock, logger, metrics, redis, hub, tail }: House,
+  { cards, invalidation }: CardRooms,
+  presence: Presence,
+): Walk {
   const deadLetters = new DeadLetters(redis.command, clock, logger, {
     stream: config.EVENT_STREAM,
     replicaId: config.REPLICA_ID,
@@ -98,29 +142,40 @@ export function compose(config: GatewayConfig): Gateway {
     },
     { maxEntryBytes: config.MAX_ENTRY_BYTES },
   );
+  return { fanout, deadLetters };
+}
 
-  const drain = new Drain(
-    { clock, connections: () => hub.connections(), cursorFor: (connection) => (connection.isLive ? fanout.handled.id : undefined) },
-    { windowMs: config.DRAIN_WINDOW_MS, reconnectJitterMs: config.RECONNECT_JITTER_MS },
-  );
-  const { fenced, fenceOut } = fenceSignal();
-  const bus = composeBus(house, fanout, () => drain.isDraining, fenceOut);
-
+function composeResume(
+  { config, clock, metrics, redis, tail }: House,
+  walk: Fanout,
+  bus: Bus,
+  cards: CachedCards,
+  presence: Presence,
+): Resume {
   const history = new StreamHistory(
     { redis: redis.command, source: bus.source },
     { stream: config.EVENT_STREAM, maxEntryBytes: config.MAX_ENTRY_BYTES },
   );
-  const resume = new Resume(
-    { tail, scan: new TailScan(tail, clock), walk: fanout, history, cards, presence, metrics: new ResumeMetrics(metrics) },
+  return new Resume(
+    { tail, scan: new TailScan(tail, clock), walk, history, cards, presence, metrics: new ResumeMetrics(metrics) },
     { replicaId: config.REPLICA_ID, heartbeatMs: config.HEARTBEAT_MS, isPubsub: config.FANOUT === 'pubsub' },
   );
-  const sync = new Sync<Connection>(
-    { messenger: owners, cards, presence, clock, logger, metrics: new SyncMetrics(metrics), handledId: () => fanout.handled.id },
-    { maxPages: config.SYNC_MAX_PAGES, retryAfterMs: config.OWNER_BREAKER_OPEN_MS, jitterMs: config.SYNC_REQUIRED_JITTER_MS },
-  );
-  const typing = new Typing({ hub, cards, redis: redis.command, metrics, clock, logger }, { intervalMs: config.TYPING_INTERVAL_MS });
-  const control = new Control(hub, logger);
+}
 
+function composeTyping({ config, clock, logger, metrics, redis, hub }: House, cards: CachedCards): Typing {
+  return new Typing({ hub, cards, redis: redis.command, metrics, clock, logger }, { intervalMs: config.TYPING_INTERVAL_MS });
+}
+
+interface Handshake {
+  readonly jwks: JwksKeys;
+  readonly authenticator: Authenticator;
+  readonly readiness: Readiness;
+  readonly loopLag: LoopLag;
+  readonly upgrade: Upgrade;
+}
+
+/** Everything that is decided before there is a socket. */
+function composeHandshake({ config, clock, logger, metrics, redis, hub }: House, bus: Bus, drain: Drain): Handshake {
   const jwks = new JwksKeys(
     { fetchJwks: (signal) => fetchJwks(config.JWKS_URL, signal), clock, logger },
     { jwksCooldownMs: config.JWKS_COOLDOWN_MS },
@@ -129,43 +184,64 @@ export function compose(config: GatewayConfig): Gateway {
     { keys: jwks, clock, logger },
     { jwtIssuer: config.JWT_ISSUER, jwtAudience: config.JWT_AUDIENCE, jwtLeewayS: config.JWT_LEEWAY_S },
   );
+  const isDraining = (): boolean => drain.isDraining;
   const readiness = new Readiness({
     isJwksLoaded: () => jwks.isLoaded,
     isFenced: () => bus.source.isReady().includes('fence'),
     hasBacklog: () => bus.source.isReady().some((reason) => reason !== 'fence') || !redis.isUp('subscriber'),
     isCanaryLate: () => bus.isCanaryLate(),
     isRedisUp: () => redis.isUp('command'),
-    isDraining: () => drain.isDraining,
+    isDraining,
   });
   const loopLag = new LoopLag({ clock }, { maxLoopLagMs: config.MAX_LOOP_LAG_MS });
   const admission = new Admission(
     {
       clock,
-      isDraining: () => drain.isDraining,
+      isDraining,
       hasBeenReady: () => readiness.hasBeenReady,
       connectionCount: () => hub.connectionCount,
       isLagging: () => loopLag.isLagging,
     },
     {
-      maxConnections: maxConnections(config, logger),
+      maxConnections: boundedMaxConnections(config.MAX_CONNECTIONS, logger),
       upgradesPerSecond: config.UPGRADES_PER_SECOND,
       upgradesBurst: config.UPGRADES_BURST,
       allowedOrigins: config.ALLOWED_ORIGINS,
     },
   );
-  const upgrade = new Upgrade(admission, authenticator, new HandshakeMetrics(metrics));
-  const door = composeDoor(house, fanout, presence, resume);
-  const inbound = new Inbound<Connection>(
+  return { jwks, authenticator, readiness, loopLag, upgrade: new Upgrade(admission, authenticator, new HandshakeMetrics(metrics)) };
+}
+
+interface InboundRooms {
+  readonly walk: Walk;
+  readonly door: Door;
+  readonly handshake: Handshake;
+  readonly typing: Typing;
+  readonly cards: CardRooms;
+  readonly presence: Presence;
+}
+
+/** Walk 2, and the sync that it can ask for. */
+function composeInbound({ config, clock, logger, metrics }: House, rooms: InboundRooms): Inbound<Connection> {
+  const { walk, door, handshake, typing, presence } = rooms;
+  const { cards, owners } = rooms.cards;
+  const sync = new Sync<Connection>(
     {
-      clock,
+      ...{ messenger: owners, cards, presence, clock, logger },
+      metrics: new SyncMetrics(metrics),
+      handledId: () => walk.fanout.handled.id,
+    },
+    { maxPages: config.SYNC_MAX_PAGES, retryAfterMs: config.OWNER_BREAKER_OPEN_MS, jitterMs: config.SYNC_REQUIRED_JITTER_MS },
+  );
+  return new Inbound<Connection>(
+    {
+      ...{ clock, typing, sync },
       metrics: new InboundMetrics(metrics),
-      typing,
-      sync,
       auth: {
-        authenticate: async (token) => authenticator.authenticate(token),
+        authenticate: async (token) => handshake.authenticator.authenticate(token),
         renewExpiry: (connection, expiresAtMs) => door.expiry.watch(connection, expiresAtMs),
       },
-      pongCursor: (connection) => (connection.isLive ? fanout.handled.id : undefined),
+      pongCursor: (connection) => cursorFor(connection, walk.fanout),
     },
     {
       maxFrameBytes: config.MAX_FRAME_BYTES,
@@ -175,58 +251,43 @@ export function compose(config: GatewayConfig): Gateway {
       inboundMaxViolations: config.INBOUND_MAX_VIOLATIONS,
     },
   );
-  const server = new UwsServer(
-    {
-      decide: (request) => {
-        const answer = (decided: Refusal | Grant): HttpRefusal | Acceptance => ('place' in decided ? door.acceptance(decided) : decided);
-        const decision = upgrade.decide(request);
-        return decision instanceof Promise ? decision.then(answer) : answer(decision);
-      },
-      message: (connection, bytes, isBinary) => {
-        connection.onActivity();
-        inbound.onMessage(connection, bytes, isBinary);
-      },
-    },
-    transportOptions(config),
-  );
-  const internalApi = new InternalApi(
+}
+
+function composeInternalApi(
+  { config, clock, logger, metrics, redis }: House,
+  presence: Presence,
+  bus: Bus,
+  { readiness }: Handshake,
+): InternalApi {
+  return new InternalApi(
     {
       ...{ clock, logger, presence, readiness, metrics },
       replicas: bus.registry,
-      publishControl: async (message) => void (await redis.command.call('PUBLISH', channels.control, encodeControlMessage(message))),
+      publishControl: async (message) => {
+        await redis.command.call('PUBLISH', channels.control, encodeControlMessage(message));
+      },
     },
     { internalHost: config.INTERNAL_HOST, internalPort: config.INTERNAL_PORT, internalToken: config.INTERNAL_TOKEN },
   );
+}
 
-  const { subscriber } = redis;
+/** Everything that comes over pub/sub, and what a loss of it means. */
+function listen({ redis: { subscriber }, hub, logger }: House, invalidation: CardInvalidation, presence: Presence, typing: Typing): void {
+  const control = new Control(hub, logger);
   invalidation.listen(subscriber);
   subscriber.subscribe(channels.presence, (text) => presence.onMessage(text));
   subscriber.subscribe(channels.typing, (text) => typing.onMessage(text));
   subscriber.subscribe(channels.control, (text) => control.onMessage(text));
   subscriber.onReconnected(() => presence.onSubscriberReconnected());
+}
 
+function declareMetrics({ config, metrics, redis, tail }: House, drain: Drain): void {
   declareReplicaMetrics(metrics, {
     replicaId: config.REPLICA_ID,
     isRedisUp: (connection) => redis.isUp(connection),
     isDraining: () => drain.isDraining,
     recentEventsBytes: () => tail.bytes,
   });
-
-  parts.push(
-    internalApi,
-    redis,
-    jwks,
-    { name: 'owners', stop: () => owners.stop() },
-    deadLetters,
-    bus.registry,
-    bus.janitor,
-    presence,
-    ...bus.readers,
-    ...door.parts,
-    loopLag,
-  );
-  parts.push({ name: 'drain', drain: (deadlineMs) => drain.closeAll(AbortSignal.timeout(Math.floor(deadlineMs))) }, server);
-  return toGateway(house, new Supervisor(parts, clock, logger), drain, fenced);
 }
 
 function composeHouse(config: GatewayConfig): House {
@@ -246,7 +307,13 @@ function composeHouse(config: GatewayConfig): House {
   return { config, clock, logger, metrics: new Metrics(), redis, hub: new Hub(), tail, incarnation: randomBytes(8).toString('hex') };
 }
 
-function composeCards({ config, clock, logger, metrics }: House): { cards: CachedCards; owners: Owners; invalidation: CardInvalidation } {
+interface CardRooms {
+  readonly cards: CachedCards;
+  readonly owners: Owners;
+  readonly invalidation: CardInvalidation;
+}
+
+function composeCards({ config, clock, logger, metrics }: House): CardRooms {
   const cardsMetrics = new CardsMetrics(metrics);
   const owners = new Owners(clock, cardsMetrics, {
     userServiceUrl: config.USER_SERVICE_URL,
@@ -417,42 +484,5 @@ function transportOptions(config: GatewayConfig): UwsServerOptions {
     maxPayloadBytes: 2 * config.MAX_FRAME_BYTES + 65_536,
     maxBackpressureBytes: 3 * config.OUTBOX_MAX_BYTES + 3 * config.MAX_ENTRY_BYTES,
     idleTimeoutS: Math.min(960, Math.max(8, Math.ceil((3 * config.HEARTBEAT_MS) / 1000))),
-  };
-}
-
-function maxConnections(config: GatewayConfig, logger: Logger): number {
-  const fromFdLimit = maxConnectionsOf(readFdLimit());
-  const wanted = config.MAX_CONNECTIONS ?? fromFdLimit;
-  if (wanted > fromFdLimit) logger.warn({ wanted, fromFdLimit }, 'MAX_CONNECTIONS is above what the limit of file descriptors allows');
-  return Math.min(wanted, fromFdLimit);
-}
-
-function fenceSignal(): { fenced: Promise<void>; fenceOut: () => void } {
-  let fenceOut: () => void = () => undefined;
-  const fenced = new Promise<void>((resolve) => {
-    fenceOut = resolve;
-  });
-  return { fenced, fenceOut: () => fenceOut() };
-}
-
-function toGateway({ config, logger, incarnation }: House, supervisor: Supervisor, drain: Drain, fenced: Promise<void>): Gateway {
-  return {
-    fenced,
-    start: async () => {
-      for (const warning of configWarnings(config)) logger.warn({}, warning);
-      await supervisor.start();
-      logger.info({ incarnation, port: config.PORT, internalPort: config.INTERNAL_PORT }, 'replica started');
-    },
-    drain: async (signal) => {
-      logger.info({ signal }, 'draining');
-      drain.begin();
-      await supervisor.drain(config.DRAIN_DEADLINE_MS);
-      await supervisor.stop();
-      logger.info({}, 'drained');
-    },
-    crash: (error) => {
-      logger.error({ error }, 'crashed');
-      process.exit(1);
-    },
   };
 }
