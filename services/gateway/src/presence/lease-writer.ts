@@ -70,6 +70,8 @@ export class LeaseWriter {
   readonly #onRestored: (() => void)[] = [];
   #mode: 'idle' | 'running' | 'draining' | 'stopped' = 'idle';
   #leaseCount = 0;
+  /** Monotonic ms from which on the script refuses the last flush that failed. */
+  #refusedFromMs = 0;
 
   constructor({ sink, metrics, clock, logger, random }: LeaseWriterDeps, options: LeaseWriterOptions) {
     this.#sink = sink;
@@ -140,7 +142,8 @@ export class LeaseWriter {
   /** Writes every lease anew, in chunks: Redis was away, or forgot something. Who is written already stays as he is. */
   rewriteAll(): void {
     if (this.#mode !== 'running') return;
-    this.#flushes.postpone(this.#random() * rewriteJitterMs);
+    const refusedMs = this.#refusedFromMs - this.#clock.nowMs();
+    this.#flushes.rearrange(Math.max(refusedMs, this.#random() * rewriteJitterMs));
     for (const slot of this.#slots.values()) this.#want(slot);
   }
 
@@ -273,7 +276,8 @@ export class LeaseWriter {
     this.#metrics.renewal(renewalOutcome(slot, result, leftMs));
     if (result.outcome === 'online') this.#metrics.transition('online');
     if (result.outcome !== 'over') slot.confirmedMs = Math.max(slot.confirmedMs, result.confirmedMs);
-    const isDone = leftMs !== undefined && slot.leftMs === leftMs && !this.#urgent.has(slot);
+    // Whoever came or went during the write is among the urgent again.
+    const isDone = leftMs !== undefined && !this.#urgent.has(slot);
     if (isDone && this.#slots.get(slot.userId) === slot) this.#slots.delete(slot.userId);
   }
 
@@ -288,7 +292,8 @@ export class LeaseWriter {
       this.#urgent.delete(slot);
       this.#slots.delete(slot.userId);
     }
-    return Math.max(sentMs + this.#options.commandTimeoutMs - nowMs, this.#backoff.next());
+    this.#refusedFromMs = sentMs + this.#options.commandTimeoutMs;
+    return Math.max(this.#refusedFromMs - nowMs, this.#backoff.next());
   }
 }
 

@@ -35,9 +35,9 @@ export class PacedJob {
     this.#arm();
   }
 
-  /** The next run does not begin within `ms`. */
-  postpone(ms: number): void {
-    this.#notBeforeMs = Math.max(this.#notBeforeMs, this.#deps.clock.nowMs() + ms);
+  /** The next run may begin in `ms`, whatever pause the last one asked for. */
+  rearrange(ms: number): void {
+    this.#notBeforeMs = this.#deps.clock.nowMs() + ms;
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#arm();
@@ -68,7 +68,7 @@ export class PacedJob {
       this.#log.warn({ job: this.#deps.name, error }, 'job failed, trying again');
       this.#isWanted = true;
     }
-    this.#notBeforeMs = Math.max(this.#notBeforeMs, this.#deps.clock.nowMs() + pauseMs);
+    this.#notBeforeMs = this.#deps.clock.nowMs() + pauseMs;
     this.#running = undefined;
     this.#arm();
   }

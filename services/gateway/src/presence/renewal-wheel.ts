@@ -4,7 +4,8 @@ import { type Clock, every, type Timer } from '@event-gateway/runtime';
 const slotCount = 32;
 
 /**
- * Calls back for each item about when its delay is over: never earlier, up to a slot later. One timer for all of them, where a timer
+ * Calls back for each item about when its delay is over: never earlier, up to two slots later (earlier only when the process stood still
+ * for longer than a round, and everything comes up). One timer for all of them, where a timer
  * each would cost ten thousand.
  */
 export class RenewalWheel<T> {
@@ -37,23 +38,20 @@ export class RenewalWheel<T> {
 
   add(item: T, delayMs: number): void {
     const slot = this.#slotOf(this.#clock.nowMs() + delayMs) + 1;
-    // After a long standstill of the process the wheel is behind; nothing may land in a slot that it has passed.
-    this.#slots[Math.min(Math.max(slot, this.#served + 1), this.#served + this.#slots.length - 1) % this.#slots.length]?.push(item);
+    this.#slots[slot % this.#slots.length]?.push(item);
   }
 
   #turn(): void {
     const current = this.#slotOf(this.#clock.nowMs());
-    // Every slot once at most, however long the process stood still.
-    const first = Math.max(this.#served + 1, current - this.#slots.length + 1);
-    for (let slot = first; slot <= current; slot++) {
-      this.#served = slot;
+    const due: T[] = [];
+    // Every slot once at most, however long the process stood still; and all before the first is handed out, which may come back.
+    for (let slot = Math.max(this.#served + 1, current - this.#slots.length + 1); slot <= current; slot++) {
       const index = slot % this.#slots.length;
-      const due = this.#slots[index];
-      if (due === undefined || due.length === 0) continue;
+      due.push(...(this.#slots[index] ?? []));
       this.#slots[index] = [];
-      for (const item of due) this.#onDue(item);
     }
     this.#served = current;
+    for (const item of due) this.#onDue(item);
   }
 
   #slotOf(ms: number): number {

@@ -17,6 +17,8 @@ export const shortTimes = {
 export interface TestReplicaOptions extends Partial<PresenceOptions> {
   readonly id: string;
   readonly url: string;
+  /** Where it listens, when that is to fail by itself. */
+  readonly listenUrl?: string;
   readonly clock?: Clock;
   readonly logger?: Logger;
 }
@@ -28,24 +30,31 @@ export class TestReplica {
   readonly hub = new TestHub();
   readonly metrics = new Metrics();
   readonly presence: Presence;
-  readonly redis: RedisConnections;
+  readonly holder: string;
+  readonly #redis: RedisConnections;
+  readonly #listening: RedisConnections;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor({ id, url, clock = systemClock, logger = silentLogger, ...options }: TestReplicaOptions) {
+  constructor({ id, url, listenUrl = url, clock = systemClock, logger = silentLogger, ...options }: TestReplicaOptions) {
     const times = { ...shortTimes, ...options };
-    this.redis = new RedisConnections({ url, commandTimeoutMs: times.commandTimeoutMs }, clock, logger);
+    const { commandTimeoutMs } = times;
+    this.#redis = new RedisConnections({ url, commandTimeoutMs }, systemClock, silentLogger);
+    this.#listening = new RedisConnections({ url: listenUrl, commandTimeoutMs }, systemClock, silentLogger);
+    this.holder = `${id}#${++incarnations}`;
     this.presence = new Presence(
-      { hub: this.hub, redis: this.redis.command, metrics: this.metrics, clock, logger },
-      { ...times, holder: `${id}#${++incarnations}` },
+      { hub: this.hub, redis: this.#redis.command, metrics: this.metrics, clock, logger },
+      { ...times, holder: this.holder },
     );
   }
 
   /** Resolves when the replica can reach Redis and listens to it. */
   async start(): Promise<this> {
-    const { command, subscriber } = this.redis;
+    const { command } = this.#redis;
+    const { subscriber } = this.#listening;
     subscriber.subscribe(channels.presence, (text) => this.presence.onMessage(text));
     subscriber.onReconnected(() => this.presence.onSubscriberReconnected());
-    this.redis.start();
+    this.#redis.start();
+    this.#listening.start();
     await subscriber.whenSubscribed();
     while (!command.isUp) await new Promise((resolve) => setTimeout(resolve, 5));
     this.presence.start();
@@ -71,7 +80,8 @@ export class TestReplica {
   kill(): void {
     this.fallSilent();
     this.presence.stop();
-    this.redis.stop();
+    this.#redis.stop();
+    this.#listening.stop();
   }
 
   async metric(name: string, labels = ''): Promise<number | undefined> {
