@@ -1,3 +1,4 @@
+import { connect, createServer } from 'node:net';
 import { silentLogger, systemClock } from '@event-gateway/runtime';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually, freePort, TestRedis } from '../test/redis-server.js';
@@ -38,6 +39,24 @@ const createGroups = () =>
     ['XGROUP', 'CREATE', 's', 'g', '$', 'MKSTREAM'],
     ['XGROUP', 'CREATE', 'canary', 'g', '$', 'MKSTREAM'],
   ]);
+
+/** Passes on at most 64 KiB every 15 ms. */
+async function slowLine(port: number): Promise<{ port: number; close(): void }> {
+  const server = createServer((near) => {
+    const far = connect(port, '127.0.0.1');
+    near.pipe(far);
+    far.on('data', (chunk) => {
+      near.write(chunk);
+      far.pause();
+      setTimeout(() => far.resume(), (15 * chunk.length) / 65_536);
+    });
+    for (const socket of [near, far]) socket.on('error', () => undefined);
+    near.on('close', () => far.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  return { port: typeof address === 'object' && address !== null ? address.port : 0, close: () => server.close() };
+}
 
 describe('a reader', () => {
   test('gets entries as bytes, with the calls that wait behind the blocking one answered at the same moment', async () => {
@@ -120,6 +139,20 @@ describe('a reader', () => {
     const [reply] = await read;
     expect(decodeReadGroupReply(reply).size).toBe(0);
     expect(reader.isOpen).toBe(true);
+  });
+
+  test('does not abandon a large answer that is still arriving on a slow line', async () => {
+    await connections.command.call('SET', 'large', 'x'.repeat(4_000_000));
+    const line = await slowLine(redis.port);
+    const distant = new RedisConnections({ url: `redis://127.0.0.1:${line.port}`, commandTimeoutMs: 200 }, systemClock, silentLogger);
+    const slow = distant.newReader('slow');
+    await slow.open();
+    const startedAtMs = performance.now();
+    const [answer] = await slow.run([['GET', 'large']]);
+    expect(performance.now() - startedAtMs).toBeGreaterThan(500);
+    expect(Buffer.isBuffer(answer) && answer.length).toBe(4_000_000);
+    slow.close();
+    line.close();
   });
 
   test('shows under its name in CLIENT LIST', async () => {

@@ -1,4 +1,4 @@
-import type { Clock } from '@event-gateway/runtime';
+import type { Clock, Timer } from '@event-gateway/runtime';
 import { Redis } from 'ioredis';
 import type { ConnectionLog } from './connection-log.js';
 import type { LuaScript } from './lua-script.js';
@@ -37,6 +37,11 @@ export class Reader implements ScriptRunner {
 
   get isOpen(): boolean {
     return this.#state === 'open';
+  }
+
+  /** What has arrived on this connection so far. */
+  get bytesRead(): number {
+    return this.#redis.stream?.bytesRead ?? 0;
   }
 
   /** Connects. @throws RedisUnavailableError when that fails or takes longer than the command timeout */
@@ -85,10 +90,20 @@ export class Reader implements ScriptRunner {
         timer.cancel();
         if (this.#underWay.delete(giveUp)) settle();
       };
-      const tooLate = (): void => giveUp(`no answer within ${timeoutMs} ms`);
-      let timer = this.#clock.setTimeout(() => {
-        timer = this.#clock.setTimeout(tooLate, lateAnswerMs);
-      }, timeoutMs);
+      let bytesRead = this.bytesRead;
+      const check = (): void => {
+        // A large answer on a slow line is no silence.
+        if (this.bytesRead === bytesRead) giveUp(`no answer within ${timeoutMs} ms`);
+        else watch();
+      };
+      const watch = (): void => {
+        bytesRead = this.bytesRead;
+        timer = this.#clock.setTimeout(() => {
+          timer = this.#clock.setTimeout(check, lateAnswerMs);
+        }, timeoutMs);
+      };
+      let timer: Timer;
+      watch();
       this.#underWay.add(giveUp);
       answer.then(
         (value) => finish(() => resolve(value)),

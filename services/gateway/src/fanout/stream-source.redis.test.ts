@@ -211,6 +211,21 @@ describe('blocking reads', () => {
     expect(before).toBeDefined();
   });
 
+  test('ask for fewer entries while entries are large', async () => {
+    const { handler } = await startReadingReplica(server, 'r1', { readBatchEntries: 64, commandTimeoutMs: 1000 });
+    handler.hold();
+    await publish(server, ['x'.repeat(1_000_000)]);
+    await eventually(() => handler.isHandling);
+    for (let count = 0; count < 30; count++) await publish(server, ['x'.repeat(1_000_000)]);
+    handler.release();
+    await eventually(() => expect(handler.names).toHaveLength(31));
+    expect(Math.max(...handler.batches)).toBeLessThanOrEqual(8);
+    await publish(server, names('small', 9));
+    await eventually(() => expect(handler.names).toHaveLength(40));
+    await publish(server, names('more', 40));
+    await eventually(() => expect(handler.batches.at(-1)).toBe(40));
+  });
+
   test('one acknowledgement for a batch goes out with the next read', async () => {
     const { handler } = await startReadingReplica(server, 'r1');
     handler.hold();
@@ -254,6 +269,13 @@ describe('a group that vanishes', () => {
     await publish(server, ['a']);
     await eventually(() => expect(handler.names).toEqual(['a']));
   });
+});
+
+test('a replica whose reads are always full is ready when it is no longer late', async () => {
+  const { handler, source } = await startReadingReplica(server, 'r1', { readBatchEntries: 1 });
+  await publish(server, names('e', 20));
+  await eventually(() => expect(handler.names).toHaveLength(20));
+  await eventually(() => source.isReady().length === 0);
 });
 
 describe('draining', () => {

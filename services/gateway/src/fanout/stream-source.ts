@@ -1,4 +1,4 @@
-import { asStreamId, type StreamId } from '@event-gateway/protocol';
+import { asStreamId, compareStreamIds, type StreamId } from '@event-gateway/protocol';
 import { keys, LuaScript, type RedisConnections, RedisUnavailableError } from '@event-gateway/redis';
 import { Backoff, type Clock, type Logger, runLoop } from '@event-gateway/runtime';
 import type { BatchHandler, EventSource, SourceReason, TailWarmer } from './event-source.js';
@@ -50,7 +50,13 @@ export class StreamSource implements EventSource {
   readonly #options: StreamSourceOptions;
   readonly #group: string;
   readonly #epoch: Epoch;
-  readonly #state: ReadingState = { position: undefined, hasCaughtUp: false, isDraining: false, mustSettle: false };
+  readonly #state: ReadingState = {
+    position: undefined,
+    startLastId: undefined,
+    hasCaughtUp: false,
+    isDraining: false,
+    mustSettle: false,
+  };
   readonly #stopping = new AbortController();
   readonly #backoff = new Backoff({ minMs: 20, maxMs: 500 });
   /** The fence has been held once. */
@@ -68,7 +74,7 @@ export class StreamSource implements EventSource {
     this.#options = options;
     this.#group = options.usesSharedGroup ? keys.sharedGroup : keys.group(options.replicaId);
     this.#epoch = new Epoch({ stream: options.stream, group: this.#group });
-    this.#sessionDeps = { ...deps, epoch: this.#epoch, pace: new ReadPace(options.readBatchEntries) };
+    this.#sessionDeps = { ...deps, epoch: this.#epoch, pace: new ReadPace() };
   }
 
   get handledId(): StreamId | null {
@@ -203,7 +209,11 @@ export class StreamSource implements EventSource {
   #onLag(lag: Lag | undefined): void {
     this.#lag = lag;
     this.#deps.metrics.lag(lag);
-    if (lag !== undefined && lag.seconds * 1000 < this.#options.readyMaxLagMs) this.#state.hasCaughtUp ||= this.#isReading;
+    const { position, startLastId } = this.#state;
+    if (lag === undefined || position === undefined || startLastId === undefined || !this.#isReading) return;
+    // On a stream that never rests no read comes back less than full.
+    const isBehindStart = compareStreamIds(position.id, startLastId) < 0;
+    if (!isBehindStart && lag.seconds * 1000 < this.#options.readyMaxLagMs) this.#state.hasCaughtUp = true;
   }
 
   /** Undefined when Redis does not answer. */

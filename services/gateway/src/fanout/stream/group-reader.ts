@@ -14,19 +14,27 @@ export interface GroupReaderOptions {
 /** What one round trip brought. */
 export interface Read {
   readonly items: readonly PendingItem[];
+  /** There may be more at once. */
+  readonly isFull: boolean;
   readonly evidence: Evidence;
   readonly canaryIds: readonly string[];
 }
+
+/** One answer should not be larger than this: it is in memory as a whole, and everybody waits until it is here. */
+const maxReplyBytes = 8 * 1024 * 1024;
 
 /** The reads of one connection. Acknowledgements and corrections of the group travel with the next read: no round trip of their own. */
 export class GroupReader {
   readonly #reader: Reader;
   readonly #options: GroupReaderOptions;
   readonly #queued: RedisCall[] = [];
+  /** How many entries the next read asks for: fewer where they have been large lately. */
+  #count: number;
 
   constructor(reader: Reader, options: GroupReaderOptions) {
     this.#reader = reader;
     this.#options = options;
+    this.#count = options.batchEntries;
   }
 
   /** With the next read, in one XACK. */
@@ -50,15 +58,15 @@ export class GroupReader {
 
   /** A page of what was delivered to this consumer and never acknowledged. @throws RedisUnavailableError, RedisReplyError */
   readPending(afterId: StreamId, handledId: StreamId): Promise<Read | 'no_group'> {
-    const { stream, group, consumer, batchEntries } = this.#options;
-    return this.#read(['XREADGROUP', 'GROUP', group, consumer, 'COUNT', batchEntries, 'STREAMS', stream, afterId], 0, handledId);
+    const { stream, group, consumer } = this.#options;
+    return this.#read(['XREADGROUP', 'GROUP', group, consumer, 'COUNT', this.#count, 'STREAMS', stream, afterId], 0, handledId);
   }
 
   /** What is new, or nothing after `blockMs`; the canary comes the same way. @throws RedisUnavailableError, RedisReplyError */
   readNew(blockMs: number, handledId: StreamId): Promise<Read | 'no_group'> {
-    const { stream, canaryStream, group, consumer, batchEntries } = this.#options;
+    const { stream, canaryStream, group, consumer } = this.#options;
     const source = ['STREAMS', stream, canaryStream, '>', '>'];
-    const call: RedisCall = ['XREADGROUP', 'GROUP', group, consumer, 'COUNT', batchEntries, 'BLOCK', blockMs, ...source];
+    const call: RedisCall = ['XREADGROUP', 'GROUP', group, consumer, 'COUNT', this.#count, 'BLOCK', blockMs, ...source];
     return this.#read(call, blockMs, handledId);
   }
 
@@ -71,6 +79,7 @@ export class GroupReader {
     const { stream, canaryStream } = this.#options;
     const queued = this.#queued.splice(0);
     const proof: RedisCall = ['EVALSHA', continuityEvidence.sha, 1, stream, handledId];
+    const before = this.#reader.bytesRead;
     const replies = await this.#reader.run([...queued, call, proof], blockMs);
     const [read, evidence] = replies.slice(queued.length);
     const failures = replies.filter((reply) => reply instanceof RedisReplyError);
@@ -78,11 +87,19 @@ export class GroupReader {
     const failure = failures.find(({ code }) => code !== 'NOSCRIPT');
     if (failure !== undefined) throw failure;
     const streams = decodeReadGroupReply(read);
+    const items = streams.get(stream) ?? [];
+    const isFull = items.length >= this.#count;
+    if (items.length > 0) this.#count = this.#countFor((this.#reader.bytesRead - before) / items.length);
     return {
-      items: streams.get(stream) ?? [],
+      items,
+      isFull,
       evidence: decodeEvidence(evidence instanceof RedisReplyError ? await this.#askAgain(handledId) : evidence),
       canaryIds: (streams.get(canaryStream) ?? []).map(({ id }) => id),
     };
+  }
+
+  #countFor(bytesPerEntry: number): number {
+    return Math.max(1, Math.min(this.#options.batchEntries, Math.floor(maxReplyBytes / bytesPerEntry)));
   }
 
   /** The server does not know the script (yet). */

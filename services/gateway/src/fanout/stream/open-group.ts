@@ -19,8 +19,10 @@ export interface Opening {
   readonly tailDownTo: StreamId;
   /** Entries that were too old to be delivered. */
   readonly skipped: number;
-  /** The stream is not the one that the group has read. */
-  readonly isReset: boolean;
+  /** The stream's last id at that moment. */
+  readonly lastId: StreamId;
+  /** What this replica has missed for certain while it was away. */
+  readonly gap: 'stream_reset' | 'lost_writes' | undefined;
 }
 
 /**
@@ -33,27 +35,27 @@ export async function openGroup(reader: Reader, lossBarrier: Position | undefine
   const { stream, group, usesSharedGroup, backlogMaxAgeMs } = options;
   const state = await inspectStream(reader, stream, group);
   const atEnd = { id: state.lastId, count: state.entriesAdded };
-  const barrierId = lossBarrier?.id ?? STREAM_START;
+  const opening = { tailDownTo: lossBarrier?.id ?? STREAM_START, lastId: state.lastId, skipped: 0, gap: undefined };
   if (state.group === undefined) {
     await createGroup(reader, options, atEnd);
-    return { position: atEnd, tailDownTo: barrierId, skipped: 0, isReset: false };
+    return { ...opening, position: atEnd };
   }
-  if (usesSharedGroup) return { position: atEnd, tailDownTo: barrierId, skipped: 0, isReset: false };
+  if (usesSharedGroup) return { ...opening, position: atEnd };
   if (compareStreamIds(state.group.lastDeliveredId, state.lastId) > 0) {
     const position = { id: STREAM_START, count: 0 };
     await ackPendingUpTo(reader, stream, group, state.group.lastDeliveredId);
     await moveGroup(reader, options, position);
-    return { position, tailDownTo: STREAM_START, skipped: 0, isReset: true };
+    return { ...opening, position, tailDownTo: STREAM_START, gap: 'stream_reset' };
   }
   const position = await findPosition(reader, stream, state.group);
   if (lossBarrier !== undefined && compareStreamIds(position.id, lossBarrier.id) < 0) {
     await ackPendingUpTo(reader, stream, group, lossBarrier.id);
     if (compareStreamIds(state.group.lastDeliveredId, lossBarrier.id) < 0) await moveGroup(reader, options, lossBarrier);
-    return { position: lossBarrier, tailDownTo: lossBarrier.id, skipped: 0, isReset: false };
+    return { ...opening, position: lossBarrier, tailDownTo: lossBarrier.id, gap: 'lost_writes' };
   }
   const cut = lowest(`${Math.max(0, state.nowMs - backlogMaxAgeMs)}-0` as StreamId, state.lastId);
-  if (compareStreamIds(position.id, cut) >= 0) return { position, tailDownTo: barrierId, skipped: 0, isReset: false };
-  return skipBacklog(reader, options, state, state.group, cut);
+  if (compareStreamIds(position.id, cut) >= 0) return { ...opening, position };
+  return { ...opening, tailDownTo: cut, ...(await skipBacklog(reader, options, state, state.group, cut)) };
 }
 
 /** @throws RedisUnavailableError, RedisReplyError */
@@ -93,12 +95,12 @@ async function skipBacklog(
   state: StreamState,
   group: GroupState,
   cut: StreamId,
-): Promise<Opening> {
+): Promise<Pick<Opening, 'position' | 'skipped'>> {
   const { stream, group: name } = options;
   const acked = await ackPendingUpTo(reader, stream, name, cut);
   if (compareStreamIds(group.lastDeliveredId, cut) >= 0) {
     const count = group.entriesRead === undefined ? undefined : group.entriesRead - (group.pending - acked);
-    return { position: { id: cut, count }, tailDownTo: cut, skipped: acked, isReset: false };
+    return { position: { id: cut, count }, skipped: acked };
   }
   const unread = await countEntries(reader, stream, group.lastDeliveredId, cut);
   const removed = state.entriesAdded - state.length;
@@ -106,7 +108,7 @@ async function skipBacklog(
   // What was trimmed unread before the cut is behind it, too.
   const position = { id: cut, count: Math.max(before, removed) + unread };
   await moveGroup(reader, options, position);
-  return { position, tailDownTo: cut, skipped: acked + unread, isReset: false };
+  return { position, skipped: acked + unread };
 }
 
 function lowest(a: StreamId, b: StreamId): StreamId {

@@ -9,21 +9,17 @@ const windowMs = 100;
 
 /** Decides how long to wait before the next read, from how much the last ones brought. */
 export class ReadPace {
-  readonly #fullBatch: number;
   #windowStartMs = 0;
   #entries = 0;
   #isBusy = false;
 
-  constructor(fullBatch: number) {
-    this.#fullBatch = fullBatch;
-  }
-
   /**
    * @param entries what the last read brought
+   * @param isFull it brought as many as it asked for
    * @param readAtMs when it was sent, monotonic
    * @param nowMs monotonic
    */
-  waitMs(entries: number, readAtMs: number, nowMs: number): number {
+  waitMs(entries: number, isFull: boolean, readAtMs: number, nowMs: number): number {
     this.#entries += entries;
     const elapsedMs = nowMs - this.#windowStartMs;
     if (elapsedMs >= windowMs) {
@@ -32,7 +28,7 @@ export class ReadPace {
       this.#entries = 0;
     }
     // A full batch means that there is more already: catching up does not wait.
-    if (!this.#isBusy || entries >= this.#fullBatch) return 0;
+    if (!this.#isBusy || isFull) return 0;
     return Math.max(0, readAtMs + minReadIntervalMs - nowMs);
   }
 }

@@ -28,6 +28,8 @@ export interface StreamSessionOptions {
 export interface ReadingState {
   /** Undefined until the group has been opened by this process. */
   position: Position | undefined;
+  /** The stream's last id at that moment. */
+  startLastId: StreamId | undefined;
   /** Everything that was there at the start has been handled. */
   hasCaughtUp: boolean;
   isDraining: boolean;
@@ -112,12 +114,13 @@ export class StreamSession {
 
   async #begin(): Promise<void> {
     const { epoch, warmer, handler, logger, metrics } = this.#deps;
-    const { position, tailDownTo, skipped, isReset } = await openGroup(this.#reader, epoch.lossBarrier, this.#options);
+    const { position, lastId, tailDownTo, skipped, gap } = await openGroup(this.#reader, epoch.lossBarrier, this.#options);
     if (compareStreamIds(position.id, tailDownTo) <= 0) warmer.startAt(position.id);
     else await warmUp(this.#reader, warmer, position.id, tailDownTo, this.#options);
     if (skipped > 0) handler.skipped(skipped);
-    if (isReset) metrics.gap('stream_reset');
+    if (gap !== undefined) metrics.gap(gap);
     this.#state.position = position;
+    this.#state.startLastId = lastId;
     logger.info({ position: position.id, skipped }, 'reading begins');
   }
 
@@ -190,7 +193,7 @@ export class StreamSession {
   /** @returns true when the source drains, false when everything has to be settled again */
   async #deliverNew(): Promise<boolean> {
     const { clock, canary, pace } = this.#deps;
-    const { batchEntries, readBlockMs } = this.#options;
+    const { readBlockMs } = this.#options;
     // The first read only looks: whether there is a backlog must not be known as late as the next entry comes.
     let maxBlockMs = 1;
     while (!this.#state.isDraining) {
@@ -204,8 +207,8 @@ export class StreamSession {
       this.#correctGroup();
       for (const id of read.canaryIds) canary.seen(id);
       this.#group.ackCanaries(read.canaryIds);
-      if (read.items.length < batchEntries) this.#state.hasCaughtUp = true;
-      const waitMs = pace.waitMs(read.items.length, sentAtMs, clock.nowMs());
+      if (!read.isFull) this.#state.hasCaughtUp = true;
+      const waitMs = pace.waitMs(read.items.length, read.isFull, sentAtMs, clock.nowMs());
       if (waitMs > 0) await clock.sleep(waitMs, this.#signal);
     }
     return true;
