@@ -147,19 +147,6 @@ describe('a direct dialog', () => {
     expect(frame.conversation).toEqual({ type: 'direct', title: 'Name of peer' });
     expect(userService.requests.map(({ url }) => url).toSorted()).toEqual(['/internal/users/peer/card', '/internal/users/sender/card']);
   });
-
-  test('its two rounds share one deadline', async () => {
-    await rebuild({ deadlineMs });
-    const slowly =
-      (reply: HttpOwner['reply']): HttpOwner['reply'] =>
-      (request) => ({ ...reply(request), delayMs: 70 });
-    messenger.reply = slowly(messenger.reply);
-    userService.reply = slowly(userService.reply);
-    const frame = await deliverOne(event('viewer', 'd1'));
-    expect(frame.conversation).toEqual({ type: 'direct', title: '…' });
-    expect(frame.stale).toBe(true);
-    await vi.waitFor(async () => expect(titleIn(await deliverOne(event('viewer', 'd1')))).toBe('Name of peer'));
-  });
 });
 
 type Owner = 'userService' | 'messenger';

@@ -28,6 +28,8 @@ export class OwnerBreaker {
   readonly #openMs: number;
   readonly #policy: CircuitBreakerPolicy;
   readonly #onChange: (isOpen: boolean) => void;
+  /** What was last reported; failed tries in between are no change. */
+  #isOpen = false;
   #triedAtMs = 0;
   #triesAtMs = 0;
   #timer: Timer | undefined;
@@ -94,12 +96,14 @@ export class OwnerBreaker {
     // After a failed try, counted from its start: an owner that hangs is tried as often as one that fails at once.
     this.#triesAtMs = Math.max(nowMs, (this.#triedAtMs || nowMs) + this.#openMs);
     this.#scheduleProbe(this.#triesAtMs - nowMs);
-    this.#onChange(true);
+    if (!this.#isOpen) this.#onChange(true);
+    this.#isOpen = true;
   }
 
   #closed(): void {
     this.#triedAtMs = 0;
     this.#timer?.cancel();
+    this.#isOpen = false;
     this.#onChange(false);
   }
 

@@ -7,11 +7,14 @@ import { OwnerClient, type OwnerClientOptions } from './owner-client.js';
 let owner: HttpOwner;
 let metrics: Metrics;
 const clients: OwnerClient<unknown>[] = [];
+/** What the breaker has reported. */
+let changes: boolean[];
 
 beforeEach(async () => {
   owner = await new HttpOwner().start();
   owner.reply = () => ({ body: { ok: true } });
   metrics = new Metrics();
+  changes = [];
 });
 afterEach(async () => {
   await Promise.all(clients.splice(0).map((client) => client.stop()));
@@ -19,6 +22,7 @@ afterEach(async () => {
 });
 
 function clientOf(options: Partial<OwnerClientOptions> = {}, clock = systemClock): OwnerClient<unknown> {
+  const cardsMetrics = new CardsMetrics(metrics);
   const client = new OwnerClient<unknown>(
     {
       name: 'user-service',
@@ -40,7 +44,14 @@ function clientOf(options: Partial<OwnerClientOptions> = {}, clock = systemClock
       }
     },
     clock,
-    new CardsMetrics(metrics),
+    {
+      fetched: (name, ms) => cardsMetrics.fetched(name, ms),
+      fault: (name, reason) => cardsMetrics.fault(name, reason),
+      breaker: (name, isOpen) => {
+        changes.push(isOpen);
+        cardsMetrics.breaker(name, isOpen);
+      },
+    },
   );
   clients.push(client);
   return client;
@@ -258,10 +269,12 @@ describe('the breaker', () => {
     await failTimes(client, 5);
     await clock.advance(100);
     await vi.waitFor(() => expect(client.waitMs).toBe(100));
+    expect(changes).toEqual([true]); // a failed try is no change
     owner.reply = () => ({ body: 1 });
     await clock.advance(100);
     await vi.waitFor(() => expect(client.isServing).toBe(true));
     expect(probe).toHaveBeenCalledTimes(2);
+    expect(changes).toEqual([true, false]);
     await clock.advance(1000);
     expect(probe).toHaveBeenCalledTimes(2);
   });

@@ -1,6 +1,6 @@
 import type { Clock } from '@event-gateway/runtime';
 import { errors, Pool } from 'undici';
-import type { CardsMetrics, OwnerName } from './cards-metrics.js';
+import type { OwnerName } from './cards-metrics.js';
 import type { OwnerAnswer, OwnerFault } from './owner-answer.js';
 import { OwnerBreaker, type OwnerVerdict } from './owner-breaker.js';
 import { RequestSlots } from './request-slots.js';
@@ -30,6 +30,14 @@ export interface OwnerClientOptions {
   isNone(status: number): boolean;
 }
 
+/** What is told about an owner. */
+export interface OwnerReport {
+  fetched(owner: OwnerName, ms: number): void;
+  fault(owner: OwnerName, reason: OwnerFault): void;
+  /** Called on changes only. */
+  breaker(owner: OwnerName, isOpen: boolean): void;
+}
+
 /** Requests that are already lost are not worth a body of any size. */
 const maxDiscardedBytes = 65_536;
 
@@ -41,7 +49,7 @@ export class OwnerClient<T> {
   readonly #options: OwnerClientOptions;
   readonly #decode: (body: Uint8Array) => T | undefined;
   readonly #clock: Clock;
-  readonly #metrics: CardsMetrics;
+  readonly #report: OwnerReport;
   readonly #breaker: OwnerBreaker;
   readonly #slots: RequestSlots;
   readonly #pool: Pool;
@@ -49,12 +57,12 @@ export class OwnerClient<T> {
   readonly #headers: Readonly<Record<string, string>>;
 
   /** `decode` returns undefined for a malformed body. */
-  constructor(options: OwnerClientOptions, decode: (body: Uint8Array) => T | undefined, clock: Clock, metrics: CardsMetrics) {
+  constructor(options: OwnerClientOptions, decode: (body: Uint8Array) => T | undefined, clock: Clock, report: OwnerReport) {
     this.#options = options;
     this.#decode = decode;
     this.#clock = clock;
-    this.#metrics = metrics;
-    this.#breaker = new OwnerBreaker(clock, { openMs: options.breakerOpenMs }, (isOpen) => metrics.breaker(options.name, isOpen));
+    this.#report = report;
+    this.#breaker = new OwnerBreaker(clock, { openMs: options.breakerOpenMs }, (isOpen) => report.breaker(options.name, isOpen));
     this.#slots = new RequestSlots(options.maxConcurrent, options.maxQueued);
     const url = new URL(options.baseUrl);
     this.#basePath = url.pathname.replace(/\/+$/, '');
@@ -90,7 +98,7 @@ export class OwnerClient<T> {
   /** Never rejects. */
   async request(request: OwnerRequest): Promise<OwnerAnswer<T>> {
     const answer = this.#breaker.waitMs > 0 ? fault('breaker_open') : await this.#requestInTurn(request);
-    if (answer.kind === 'fault') this.#metrics.fault(this.#options.name, answer.reason);
+    if (answer.kind === 'fault') this.#report.fault(this.#options.name, answer.reason);
     return answer;
   }
 
@@ -127,7 +135,7 @@ export class OwnerClient<T> {
     } finally {
       timer.cancel();
       request.signal?.removeEventListener('abort', abort);
-      this.#metrics.fetched(this.#options.name, this.#clock.nowMs() - startedMs);
+      this.#report.fetched(this.#options.name, this.#clock.nowMs() - startedMs);
     }
   }
 

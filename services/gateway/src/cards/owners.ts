@@ -10,11 +10,11 @@ import {
   type UserCard,
   type UserId,
 } from '@event-gateway/protocol';
-import type { Clock } from '@event-gateway/runtime';
+import { type Clock, type Logger, silentLogger } from '@event-gateway/runtime';
 import type { CardSource } from './card-cache.js';
 import type { CardsMetrics } from './cards-metrics.js';
 import type { OwnerAnswer } from './owner-answer.js';
-import { OwnerClient, type OwnerClientOptions } from './owner-client.js';
+import { OwnerClient, type OwnerClientOptions, type OwnerReport } from './owner-client.js';
 
 export interface OwnersOptions {
   /** USER_SERVICE_URL. */
@@ -60,7 +60,8 @@ export class Owners {
   readonly #clients: readonly { stop(): Promise<void> }[];
   readonly #sync: OwnerClient<SyncPage>;
 
-  constructor(clock: Clock, metrics: CardsMetrics, options: OwnersOptions) {
+  constructor(clock: Clock, metrics: CardsMetrics, options: OwnersOptions, logger: Logger = silentLogger) {
+    const report = reporter(metrics, logger);
     const common = { bearerToken: options.ownerToken, breakerOpenMs: options.ownerBreakerOpenMs };
     const forCards: Omit<OwnerClientOptions, 'name' | 'baseUrl'> = {
       ...common,
@@ -74,13 +75,13 @@ export class Owners {
       { ...forCards, name: 'user-service', baseUrl: options.userServiceUrl },
       decodeUserCard,
       clock,
-      metrics,
+      report,
     );
     const messenger = new OwnerClient(
       { ...forCards, name: 'messenger', baseUrl: options.messengerUrl },
       decodeConversationCard,
       clock,
-      metrics,
+      report,
     );
     this.#sync = new OwnerClient(
       {
@@ -96,7 +97,7 @@ export class Owners {
       },
       decodeSyncPage,
       clock,
-      metrics,
+      report,
     );
     this.users = cardSource(userService, (id) => `/internal/users/${id}/card`);
     this.conversations = cardSource(messenger, (id) => `/internal/conversations/${id}/card`);
@@ -116,6 +117,19 @@ export class Owners {
   async stop(): Promise<void> {
     await Promise.all(this.#clients.map((client) => client.stop()));
   }
+}
+
+/** An operator is told when an owner begins to fail and when it serves again; what happens in between is for the metrics. */
+function reporter(metrics: CardsMetrics, logger: Logger): OwnerReport {
+  return {
+    fetched: (owner, ms) => metrics.fetched(owner, ms),
+    fault: (owner, reason) => metrics.fault(owner, reason),
+    breaker: (owner, isOpen) => {
+      metrics.breaker(owner, isOpen);
+      if (isOpen) logger.warn({ owner }, 'owner fails, left alone');
+      else logger.info({ owner }, 'owner serves again');
+    },
+  };
 }
 
 /** `pathOf` is given the id percent-encoded. */
