@@ -232,8 +232,9 @@ describe('what a messenger must refuse', () => {
 
   test('an oversized body without a declared length', async () => {
     const { body } = await sandbox.ask('POST', '/login', { user_id: 'alice' });
+    let chunks = 0;
     const stream = new ReadableStream({
-      pull: (controller) => controller.enqueue(new Uint8Array(16_384).fill(32)),
+      pull: (controller) => (chunks++ < 200 ? controller.enqueue(new Uint8Array(16_384).fill(32)) : controller.close()),
     });
     const response = await fetch(`${sandbox.url}${direct}/messages`, {
       method: 'POST',
