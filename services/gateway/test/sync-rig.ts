@@ -74,7 +74,7 @@ export class TestConnection implements SyncConnection {
         if (this.end === undefined) throw new Error('the sync has not ended');
         return this.end;
       },
-      { timeout: 10_000, interval: 5 },
+      { timeout: 25_000, interval: 5 },
     );
   }
 }

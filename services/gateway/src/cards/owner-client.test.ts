@@ -28,7 +28,7 @@ function clientOf(options: Partial<OwnerClientOptions> = {}, clock = systemClock
       name: 'user-service',
       baseUrl: owner.url,
       bearerToken: undefined,
-      timeoutMs: 2000,
+      timeoutMs: 20_000,
       breakerOpenMs: 100,
       maxConcurrent: 4,
       maxQueued: 100,
@@ -57,6 +57,8 @@ function clientOf(options: Partial<OwnerClientOptions> = {}, clock = systemClock
   return client;
 }
 
+/** A busy machine is not a fault. */
+const patiently = { timeout: 20_000 };
 const get = { path: '/x' };
 
 describe('a request', () => {
@@ -137,7 +139,7 @@ describe('bounds', () => {
     owner.reply = () => ({ fault: 'hang' });
     const controller = new AbortController();
     const hanging = client.request({ ...get, signal: controller.signal });
-    await vi.waitFor(() => expect(owner.requests).toHaveLength(1));
+    await vi.waitFor(() => expect(owner.requests).toHaveLength(1), patiently);
     owner.reply = () => ({ body: 1 });
     const next = client.request(get);
     controller.abort();
@@ -155,7 +157,7 @@ describe('bounds', () => {
     second.abort();
     expect(await waiting).toEqual({ kind: 'fault', reason: 'aborted' });
     const third = client.request(get);
-    await vi.waitFor(() => expect(owner.requests).toHaveLength(1));
+    await vi.waitFor(() => expect(owner.requests).toHaveLength(1), patiently);
     owner.reply = () => ({ body: 1 });
     first.abort();
     await hanging;
@@ -241,7 +243,7 @@ describe('the breaker', () => {
     owner.reply = () => ({ fault: 'hang' });
     await clock.advance(100);
     const hanging = client.request(get);
-    await vi.waitFor(() => expect(owner.inFlight).toBe(1));
+    await vi.waitFor(() => expect(owner.inFlight).toBe(1), patiently);
     await clock.advance(60);
     expect(await hanging).toEqual({ kind: 'fault', reason: 'timeout' });
     expect(client.waitMs).toBe(40);
@@ -255,7 +257,7 @@ describe('the breaker', () => {
     await clock.advance(100);
     const controller = new AbortController();
     const hanging = client.request({ ...get, signal: controller.signal });
-    await vi.waitFor(() => expect(owner.inFlight).toBe(1));
+    await vi.waitFor(() => expect(owner.inFlight).toBe(1), patiently);
     controller.abort();
     expect(await hanging).toEqual({ kind: 'fault', reason: 'aborted' });
     expect(client.isServing).toBe(false);
@@ -268,11 +270,11 @@ describe('the breaker', () => {
     client.onProbe(probe);
     await failTimes(client, 5);
     await clock.advance(100);
-    await vi.waitFor(() => expect(client.waitMs).toBe(100));
+    await vi.waitFor(() => expect(client.waitMs).toBe(100), patiently);
     expect(changes).toEqual([true]); // a failed try is no change
     owner.reply = () => ({ body: 1 });
     await clock.advance(100);
-    await vi.waitFor(() => expect(client.isServing).toBe(true));
+    await vi.waitFor(() => expect(client.isServing).toBe(true), patiently);
     expect(probe).toHaveBeenCalledTimes(2);
     expect(changes).toEqual([true, false]);
     await clock.advance(1000);
