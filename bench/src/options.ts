@@ -1,7 +1,8 @@
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { BenchOptions } from './bench-options.js';
 import { scenarioNames } from './scenarios/scenarios.js';
-import { fullSizes, smokeSizes } from './sizes.js';
+import { fullSizes, scaleSizes, type Sizes, smokeSizes } from './sizes.js';
 import { targetNames } from './targets/target.js';
 
 export const usage = `npm run bench -- [options]
@@ -9,6 +10,8 @@ export const usage = `npm run bench -- [options]
   --only a,b           these scenarios: ${scenarioNames.join(', ')}
   --targets a,b        these systems: ${targetNames.join(', ')}
   --repetitions n      of every measurement; the default is ${fullSizes.repetitions}
+  --scale x            so much of the events and the time, e.g. 0.2 for a quick look at a change
+  --sockets n          of the fan-out, only the cells with that many
   --cpu-prof dir       every replica of the gateway writes a CPU profile into this folder, and its hottest functions are printed`;
 
 /** @throws with one sentence for whoever typed it */
@@ -20,17 +23,18 @@ export function readOptions(args: readonly string[]): BenchOptions {
       only: { type: 'string' },
       targets: { type: 'string' },
       repetitions: { type: 'string' },
+      scale: { type: 'string' },
+      sockets: { type: 'string' },
       'cpu-prof': { type: 'string' },
     },
   });
-  const sizes = values.smoke ? smokeSizes : fullSizes;
   return {
     scenarios: chosen('scenario', values.only, scenarioNames),
     targets: chosen('system', values.targets, targetNames),
-    sizes: values.repetitions === undefined ? sizes : { ...sizes, repetitions: positive(values.repetitions) },
+    sizes: chosenSizes(values.smoke ? smokeSizes : fullSizes, values),
     isSmoke: values.smoke,
     loadProcesses: 2,
-    profileDir: values['cpu-prof'],
+    profileDir: values['cpu-prof'] === undefined ? undefined : resolve(values['cpu-prof']),
   };
 }
 
@@ -42,8 +46,23 @@ function chosen<T extends string>(what: string, list: string | undefined, known:
   return known.filter((name) => wanted.includes(name));
 }
 
+interface SizeChoices {
+  readonly repetitions?: string | undefined;
+  readonly scale?: string | undefined;
+  readonly sockets?: string | undefined;
+}
+
+function chosenSizes(sizes: Sizes, { repetitions, scale, sockets }: SizeChoices): Sizes {
+  const scaled = scale === undefined ? sizes : scaleSizes(sizes, positive(scale));
+  return {
+    ...scaled,
+    ...(repetitions === undefined ? {} : { repetitions: Math.ceil(positive(repetitions)) }),
+    ...(sockets === undefined ? {} : { fanout: scaled.fanout.filter((cell) => cell.sockets === positive(sockets)) }),
+  };
+}
+
 function positive(text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new Error(`not a number of repetitions: ${text}`);
+  if (!(value > 0)) throw new Error(`not a positive number: ${text}`);
   return value;
 }

@@ -35,3 +35,13 @@ export const smokeSizes: Sizes = {
     { sockets: 20, k: 20, conversations: 2, events: 50 },
   ],
 };
+
+/** The same with fewer events and less time, e.g. a fifth: for a quick look at one change. */
+export function scaleSizes(sizes: Sizes, factor: number): Sizes {
+  const scaled = (count: number): number => Math.max(1, Math.round(count * factor));
+  return {
+    ...sizes,
+    skip: { ...sizes.skip, drained: scaled(sizes.skip.drained), liveMs: scaled(sizes.skip.liveMs) },
+    fanout: sizes.fanout.map((cell) => ({ ...cell, events: scaled(cell.events) })),
+  };
+}
