@@ -1,4 +1,3 @@
-import type { ConnectionKind } from '@event-gateway/redis';
 import type { Counter, Gauge, Metrics } from '@event-gateway/runtime';
 
 /** What made a hole in what was read, or (`group_lost`) made it necessary to begin the group anew where it was. */
@@ -42,14 +41,6 @@ export class StreamMetrics {
     set(this.#lagSeconds, lag?.seconds);
     set(this.#pending, lag?.pending);
   }
-}
-
-/** Adds `gateway_redis_up`, asked at each scrape, for the kinds of connection that this process uses. */
-export function exposeRedisUp(metrics: Metrics, kinds: readonly ConnectionKind[], isUp: (kind: ConnectionKind) => boolean): void {
-  const gauge = metrics.gauge('gateway_redis_up', 'Whether the connection to Redis works', { labels: { connection: kinds } });
-  metrics.onScrape(() => {
-    for (const connection of kinds) gauge.set(isUp(connection) ? 1 : 0, { connection });
-  });
 }
 
 function set(gauge: Gauge, value: number | undefined): void {
