@@ -11,7 +11,8 @@ import { enrich } from '../frames/enrich.js';
 import type { LoadableCards } from '../frames/frame-cards.js';
 import type { Connection } from '../hub/connection.js';
 import { decodeEnvelopeBytes } from '../tail/decode-envelope.js';
-import type { OlderEvent, RecentEvents } from '../tail/recent-events.js';
+import type { RecentEvent } from '../tail/event-segment.js';
+import type { RecentEvents } from '../tail/recent-events.js';
 import type { ResumeMetrics, ResumeOutcome } from './resume-metrics.js';
 import type { TailScan } from './tail-scan.js';
 
@@ -31,7 +32,7 @@ export interface StreamHistory {
     cursor: StreamId,
     userId: UserId,
     until: () => StreamId,
-  ): Promise<{ readonly events: readonly OlderEvent[]; readonly upTo: StreamId } | undefined>;
+  ): Promise<{ readonly events: readonly RecentEvent[]; readonly upTo: StreamId } | undefined>;
 }
 
 /** Sends the presence of a user's peers to one of their connections. */
@@ -61,7 +62,7 @@ interface Start {
   readonly hello: { readonly resumed: boolean; readonly cursor: StreamId | null };
   readonly position: number;
   /** Events of the stream from before the tail. */
-  readonly older: readonly OlderEvent[];
+  readonly older: readonly RecentEvent[];
   /** The client has been served up to here by a faster replica. */
   readonly suppressUpTo: StreamId | undefined;
   readonly outcome: ResumeOutcome | undefined;
@@ -173,12 +174,12 @@ export class Resume {
   }
 
   /** Writes events as fast as the socket takes them. Without an await when cards are hot and there is room. */
-  #write(connection: Connection, events: readonly OlderEvent[]): Promise<void> | undefined {
+  #write(connection: Connection, events: readonly RecentEvent[]): Promise<void> | undefined {
     if (events.length === 0) return undefined;
     return this.#writeChunks(connection, events);
   }
 
-  async #writeChunks(connection: Connection, events: readonly OlderEvent[]): Promise<void> {
+  async #writeChunks(connection: Connection, events: readonly RecentEvent[]): Promise<void> {
     for (let at = 0; at < events.length && connection.isOpen; at += chunkEvents) {
       const chunk = events.slice(at, at + chunkEvents).flatMap(({ id, envelope }) => {
         const decoded = decodeEnvelopeBytes(envelope, false);

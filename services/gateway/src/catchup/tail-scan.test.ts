@@ -18,21 +18,20 @@ test('a short stretch is looked through at once', () => {
   expect(found).toMatchObject({ position: 10, events: [{ id: '6-0' }, { id: '8-0' }, { id: '10-0' }] });
 });
 
-test('recipients that came decoded, or with escapes, are found as well', () => {
+test('recipients with escapes are found as well', () => {
   const tail = tailFor(() => [], 0);
-  tail.append('1-0' as StreamId, ['a' as UserId], envelope);
   tail.append('2-0' as StreamId, Buffer.from(String.raw`["\u0061"]`), envelope);
-  expect(new TailScan(tail, systemClock).find('a' as UserId, 0)).toMatchObject({ events: [{ id: '1-0' }, { id: '2-0' }] });
+  expect(new TailScan(tail, systemClock).find('a' as UserId, 0)).toMatchObject({ events: [{ id: '2-0' }] });
 });
 
 test('many who come back at the same moment share one pass, each gets their own events after their own position', async () => {
   let looks = 0;
   const users = Array.from({ length: 50 }, (_, i) => `user-${i}`);
   const tail = tailFor((n) => [users[n % 50] ?? '', users[(n * 7) % 50] ?? ''], 5000);
-  const at = tail.at.bind(tail);
-  tail.at = (position) => {
-    looks++;
-    return at(position);
+  const range = tail.range.bind(tail);
+  tail.range = (after, until) => {
+    looks += until - after;
+    return range(after, until);
   };
   const scan = new TailScan(tail, systemClock);
   const found = await Promise.all(users.map(async (user, i) => scan.find(user as UserId, i)));

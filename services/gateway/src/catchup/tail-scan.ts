@@ -2,7 +2,8 @@ import type { Clock } from '@event-gateway/runtime';
 import type { UserId } from '@event-gateway/protocol';
 import { type Matchable, type RecipientIndex, RecipientMatcher } from '../hub/match-recipients.js';
 import { UserFilter } from '../hub/user-filter.js';
-import type { RecentEvent, RecentEvents } from '../tail/recent-events.js';
+import type { RecentEvent } from '../tail/event-segment.js';
+import type { RecentEvents } from '../tail/recent-events.js';
 
 /** What a scan found for one user. */
 export interface Found {
@@ -102,11 +103,10 @@ export class TailScan {
 
   /** Events in (after, until] → the requests of their recipients. */
   #scan(matcher: RecipientMatcher<Searched>, after: number, until: number): void {
-    for (let position = Math.max(after + 1, this.#tail.firstPosition); position <= until; position++) {
-      const event = this.#tail.at(position);
-      const found = event === undefined ? [] : matcher.match(event.recipients);
+    for (const [position, event] of this.#tail.range(after, until)) {
+      const found = matcher.match(event.recipients);
       // An entry that is malformed has been counted and buried when it was read.
-      if (event === undefined || typeof found === 'string') continue;
+      if (typeof found === 'string') continue;
       for (const { requests } of found) for (const request of requests) if (position > request.afterPosition) request.events.push(event);
     }
   }

@@ -1,5 +1,6 @@
-import type { Envelope, MalformedReason, UserId } from '@event-gateway/protocol';
+import type { Envelope, MalformedReason, StreamId, UserId } from '@event-gateway/protocol';
 import { decodeEnvelopeBytes } from '../tail/decode-envelope.js';
+import type { RecentEvent } from '../tail/event-segment.js';
 
 /** An entry whose addressing can be read. */
 export interface Addressed {
@@ -43,6 +44,11 @@ export function decodeEntry(fields: readonly Buffer[], maxBytes: number): Addres
   const decoded = decodeEnvelopeBytes(envelope, true);
   if (typeof decoded === 'string') return decoded;
   return { recipients: decoded.recipients ?? [], envelope, decoded };
+}
+
+/** An entry as the tail keeps it. */
+export function toEvent(id: StreamId, { recipients, envelope }: Addressed): RecentEvent {
+  return { id, recipients: Buffer.isBuffer(recipients) ? recipients : Buffer.from(JSON.stringify(recipients)), envelope };
 }
 
 /** Names are a handful of bytes: a loop beats the call into native code that `equals` is. */

@@ -6,8 +6,9 @@ import type { Hub, LocalUser } from '../hub/hub.js';
 import { RecipientMatcher } from '../hub/match-recipients.js';
 import { decodeEnvelopeBytes } from '../tail/decode-envelope.js';
 import { previousStreamId } from '../tail/previous-stream-id.js';
-import type { OlderEvent, RecentEvents } from '../tail/recent-events.js';
-import { decodeEntry } from './decode-entry.js';
+import type { RecentEvent } from '../tail/event-segment.js';
+import type { RecentEvents } from '../tail/recent-events.js';
+import { type Addressed, decodeEntry, toEvent } from './decode-entry.js';
 import type { BatchHandler, Gap, StreamEntry, TailWarmer } from './event-source.js';
 import type { FanoutMetrics } from './fanout-metrics.js';
 import { Delivery, writeFrames } from './write-frames.js';
@@ -84,12 +85,12 @@ export class Fanout implements BatchHandler, TailWarmer {
   /** Older entries, read only to be resumed from: they are neither counted nor delivered. */
   prepend(newestFirst: readonly StreamEntry[]): boolean {
     const ids: StreamId[] = [];
-    const events: OlderEvent[] = [];
+    const events: RecentEvent[] = [];
     for (const { id, fields } of newestFirst) {
       const entry = decodeEntry(fields, this.#maxEntryBytes);
       if (id === null) continue;
       ids.push(id);
-      if (typeof entry !== 'string') events.push({ id, recipients: entry.recipients, envelope: entry.envelope });
+      if (typeof entry !== 'string') events.push(toEvent(id, entry));
     }
     const firstLeftOut = events[this.#tail.prepend(events)];
     const oldest = ids.at(-1);
@@ -146,10 +147,15 @@ export class Fanout implements BatchHandler, TailWarmer {
     if (typeof entry === 'string') return entry;
     const users = this.#matcher.match(entry.recipients);
     if (typeof users === 'string') return users;
-    const position = id === null ? 0 : this.#tail.append(id, entry.recipients, entry.envelope).position;
+    const position = id === null ? 0 : this.#keep(id, entry);
     if (users.length === 0) return undefined;
     const envelope = entry.decoded ?? decodeEnvelopeBytes(entry.envelope, false);
     return typeof envelope === 'string' ? envelope : new Delivery(id, position, envelope, users);
+  }
+
+  #keep(id: StreamId, entry: Addressed): number {
+    const { recipients, envelope } = toEvent(id, entry);
+    return this.#tail.append(id, recipients, envelope);
   }
 
   #reject({ id, fields }: StreamEntry, reason: MalformedReason): void {

@@ -114,6 +114,17 @@ test('a pulled frame waits for room and is told when there is some', async () =>
   expect(connection.writeSynced(frame(2), 'message.new')).toBe('written');
 });
 
+test('a pulled frame larger than what is left of the budget goes out once the socket has room', async () => {
+  const { connection, socket } = liveConnection(testContext(1000));
+  socket.stall();
+  while (connection.writeSynced(frame(1, 100), 'message.new') === 'written');
+  const drained = connection.drained();
+  socket.drain(400);
+  connection.onDrain();
+  await drained;
+  expect(connection.writeSynced(frame(2, 900), 'message.new')).toBe('written');
+});
+
 test('whoever waits for a socket is released when it closes', async () => {
   const { connection, socket } = liveConnection(testContext(1000));
   socket.stall();

@@ -276,7 +276,10 @@ export class Connection {
 
   #writePulled(frame: Uint8Array, type: string, isMine: boolean): 'written' | 'full' | 'closed' {
     if (!this.isOpen) return 'closed';
-    if (!isMine || !durableFits(this.#bufferedBytes(), frame.byteLength, this.#context.limits)) return 'full';
+    // Whoever was told that there is room must find it, however large the frame: it would else ask and wait in turn for ever.
+    const bufferedBytes = this.#bufferedBytes();
+    const fits = durableFits(bufferedBytes, frame.byteLength, this.#context.limits) || hasRoom(bufferedBytes, this.#context.limits);
+    if (!isMine || !fits) return 'full';
     return this.#send(frame, frame.byteLength, type) === 'dropped' ? 'full' : 'written';
   }
 

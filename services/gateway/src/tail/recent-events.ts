@@ -1,21 +1,6 @@
-import { compareStreamIds, STREAM_START, type StreamId, streamIdMs, type UserId } from '@event-gateway/protocol';
+import { compareStreamIds, STREAM_START, type StreamId, streamIdMs } from '@event-gateway/protocol';
 import type { Clock } from '@event-gateway/runtime';
-
-/** An entry that was read before those that are kept. */
-export interface OlderEvent {
-  readonly id: StreamId;
-  /** The field's JSON, or the ids when they came inside the envelope. */
-  readonly recipients: Buffer | readonly UserId[];
-  readonly envelope: Buffer;
-}
-
-/** One entry of the stream as the tail keeps it: the bytes that were read, not a copy. */
-export interface RecentEvent extends OlderEvent {
-  /** Counts the entries that this replica has read; the next entry has the next position. */
-  readonly position: number;
-  /** Monotonic ms at which it was read. */
-  readonly readAtMs: number;
-}
+import { EventSegment, type RecentEvent } from './event-segment.js';
 
 export interface RecentEventsLimits {
   /** RECENT_EVENTS_MAX_BYTES. */
@@ -24,23 +9,19 @@ export interface RecentEventsLimits {
   readonly maxAgeMs: number;
 }
 
-/** What one event costs beside its own bytes: the object, the views on the reply, its share of the reply's framing. */
-const overheadBytes = 320;
-
-/** Ids given in decoded form cost about this much each. */
-const decodedIdBytes = 48;
-
 /**
  * The tail: what this replica has read of the stream lately, whoever it concerns, bounded by bytes and age. It is complete
  * between `lowerBound` (exclusive) and `lastId`, so a client whose cursor lies there misses nothing by resuming from it.
+ *
+ * Events have positions that count up by one; the oldest leave segment by segment.
  */
 export class RecentEvents {
   readonly #clock: Clock;
   readonly #limits: RecentEventsLimits;
-  /** Events from `#head` on are kept; positions of neighbours differ by one. */
-  #events: (RecentEvent | undefined)[] = [];
-  #head = 0;
+  /** Oldest first. */
+  #segments: EventSegment[] = [];
   #bytes = 0;
+  #count = 0;
   #lowerBound: StreamId = STREAM_START;
   #lastId: StreamId = STREAM_START;
   #lastPosition = 0;
@@ -77,17 +58,23 @@ export class RecentEvents {
 
   /** The oldest position still kept, or the one that comes next. */
   get firstPosition(): number {
-    return this.#lastPosition + 1 - (this.#events.length - this.#head);
+    return this.#lastPosition + 1 - this.#count;
   }
 
-  /** Takes an entry as it is read; returns its event. */
-  append(id: StreamId, recipients: Buffer | readonly UserId[], envelope: Buffer): RecentEvent {
-    const event: RecentEvent = { id, position: ++this.#lastPosition, recipients, envelope, readAtMs: this.#clock.nowMs() };
+  /** Takes an entry as it is read; returns its position. */
+  append(id: StreamId, recipients: Buffer, envelope: Buffer): number {
+    const bytes = EventSegment.sizeOf(id, recipients, envelope);
+    let segment = this.#segments.at(-1);
+    if (segment === undefined || !segment.hasRoomFor(bytes)) {
+      segment = new EventSegment(this.#lastId, bytes);
+      this.#segments.push(segment);
+      this.#bytes += segment.memoryBytes;
+      this.evict();
+    }
+    segment.append(id, recipients, envelope, this.#clock.nowMs());
     this.#lastId = id;
-    this.#events.push(event);
-    this.#bytes += costOf(event);
-    this.#evict();
-    return event;
+    this.#count++;
+    return ++this.#lastPosition;
   }
 
   /** An entry was read that nobody can be given. */
@@ -98,9 +85,9 @@ export class RecentEvents {
   /** Everything kept is forgotten: there is a hole, or a new start, right before what follows `id`. */
   restartAt(id: StreamId): void {
     this.#restarts++;
-    this.#events = [];
-    this.#head = 0;
+    this.#segments = [];
     this.#bytes = 0;
+    this.#count = 0;
     this.#lowerBound = id;
     this.#lastId = id;
   }
@@ -109,19 +96,22 @@ export class RecentEvents {
    * Puts older entries before the oldest one; used to warm the tail, backwards from `lastId`. Takes as many as there is room
    * for and returns how many that were; the lower bound stays, the caller knows which one is proven.
    */
-  prepend(newestFirst: readonly OlderEvent[]): number {
-    const nowMs = this.#clock.nowMs();
-    const wallMs = this.#clock.wallMs();
-    const taken: RecentEvent[] = [];
-    for (const { id, recipients, envelope } of newestFirst) {
-      const ageMs = Math.max(0, wallMs - streamIdMs(id));
-      const event: RecentEvent = { id, position: this.firstPosition - 1 - taken.length, recipients, envelope, readAtMs: nowMs - ageMs };
-      if (ageMs > this.#limits.maxAgeMs || this.#bytes + costOf(event) > this.#limits.maxBytes) break;
-      this.#bytes += costOf(event);
-      taken.push(event);
+  prepend(newestFirst: readonly RecentEvent[]): number {
+    const taken = this.#thoseWithRoom(newestFirst);
+    const readAtMs = this.#clock.nowMs();
+    const older: EventSegment[] = [];
+    for (const { id, recipients, envelope } of taken.toReversed()) {
+      const bytes = EventSegment.sizeOf(id, recipients, envelope);
+      let segment = older.at(-1);
+      if (segment === undefined || !segment.hasRoomFor(bytes)) {
+        segment = new EventSegment(id, bytes);
+        older.push(segment);
+      }
+      segment.append(id, recipients, envelope, readAtMs - this.#ageMs(id));
     }
-    this.#events = [...taken.reverse(), ...this.#events.slice(this.#head)];
-    this.#head = 0;
+    for (const segment of older) this.#bytes += segment.memoryBytes;
+    this.#count += taken.length;
+    this.#segments = [...older, ...this.#segments];
     return taken.length;
   }
 
@@ -137,44 +127,62 @@ export class RecentEvents {
 
   /** The position of the last kept event that is not above `cursor` (one before the first, if all are above). */
   positionOf(cursor: StreamId): number {
-    let low = this.#head;
-    let high = this.#events.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const event = this.#events[middle];
-      if (event !== undefined && compareStreamIds(event.id, cursor) <= 0) low = middle + 1;
-      else high = middle;
+    let before = this.firstPosition - 1;
+    for (const segment of this.#segments) {
+      if (compareStreamIds(segment.lastId, cursor) > 0) return before + countUpTo(segment, cursor);
+      before += segment.count;
     }
-    return this.firstPosition - 1 + (low - this.#head);
+    return before;
   }
 
-  /** The event at a position, if it is still kept. */
-  at(position: number): RecentEvent | undefined {
-    return position < this.firstPosition ? undefined : this.#events[this.#head + (position - this.firstPosition)];
+  /** The events at positions in (after, until], oldest first, with their positions; those not kept any more are left out. */
+  *range(after: number, until: number): IterableIterator<readonly [position: number, event: RecentEvent]> {
+    let before = this.firstPosition - 1;
+    // A copy: the oldest may leave while the caller takes its time.
+    for (const segment of [...this.#segments]) {
+      if (before >= until) return;
+      const last = Math.min(segment.count, until - before);
+      for (let index = Math.max(0, after - before); index < last; index++) yield [before + index + 1, segment.at(index)];
+      before += segment.count;
+    }
   }
 
-  /** Lets go of what has become too old; called where time passes without entries. */
+  /** Lets go of what is too much or too old. */
   evict(): void {
-    this.#evict();
+    const oldestMs = this.#clock.nowMs() - this.#limits.maxAgeMs;
+    // The newest segment is still being filled.
+    while (this.#segments.length > 1) {
+      const [oldest] = this.#segments;
+      if (oldest === undefined || (this.#bytes <= this.#limits.maxBytes && oldest.lastReadAtMs >= oldestMs)) return;
+      this.#segments.shift();
+      this.#bytes -= oldest.memoryBytes;
+      this.#count -= oldest.count;
+      this.#lowerBound = oldest.lastId;
+    }
   }
 
-  #evict(): void {
-    const oldestMs = this.#clock.nowMs() - this.#limits.maxAgeMs;
-    for (let event = this.#events[this.#head]; event !== undefined; event = this.#events[this.#head]) {
-      if (this.#bytes <= this.#limits.maxBytes && event.readAtMs >= oldestMs) break;
-      this.#events[this.#head++] = undefined;
-      this.#bytes -= costOf(event);
-      this.#lowerBound = event.id;
+  #thoseWithRoom(newestFirst: readonly RecentEvent[]): readonly RecentEvent[] {
+    let bytes = this.#bytes;
+    for (const [index, { id, recipients, envelope }] of newestFirst.entries()) {
+      bytes += EventSegment.sizeOf(id, recipients, envelope);
+      if (bytes > this.#limits.maxBytes || this.#ageMs(id) > this.#limits.maxAgeMs) return newestFirst.slice(0, index);
     }
-    // Amortised: the dead half is cut off once it is at least as long as the living.
-    if (this.#head > 1024 && this.#head * 2 > this.#events.length) {
-      this.#events = this.#events.slice(this.#head);
-      this.#head = 0;
-    }
+    return newestFirst;
+  }
+
+  #ageMs(id: StreamId): number {
+    return Math.max(0, this.#clock.wallMs() - streamIdMs(id));
   }
 }
 
-function costOf(event: RecentEvent): number {
-  const recipientBytes = Buffer.isBuffer(event.recipients) ? event.recipients.length : event.recipients.length * decodedIdBytes;
-  return event.envelope.length + recipientBytes + overheadBytes;
+/** How many events of a segment are not above the cursor. */
+function countUpTo(segment: EventSegment, cursor: StreamId): number {
+  let low = 0;
+  let high = segment.count;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareStreamIds(segment.idAt(middle), cursor) <= 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

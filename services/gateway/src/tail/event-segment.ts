@@ -1,0 +1,91 @@
+import type { StreamId } from '@event-gateway/protocol';
+
+/** One entry of the stream, as the tail gives it out again. Its buffers are views, never to be written to. */
+export interface RecentEvent {
+  readonly id: StreamId;
+  /** A JSON array of ids. */
+  readonly recipients: Buffer;
+  readonly envelope: Buffer;
+}
+
+/** Room for some two hundred events of common size. */
+const segmentBytes = 65_536;
+/** id, recipients, envelope: where each ends. */
+const endsPerEvent = 3;
+
+/**
+ * A run of consecutive events in one piece of memory. Events are copied in here (0.2 µs each), since keeping the views that the
+ * Redis client made would cost more: several objects per event that live long, each moved twice by the garbage collector, and
+ * the framing of the replies with them.
+ */
+export class EventSegment {
+  readonly #bytes: Buffer;
+  #ends: Uint32Array;
+  #count = 0;
+  #used = 0;
+  /** Monotonic ms at which the newest event in here was read. */
+  lastReadAtMs = 0;
+  lastId: StreamId;
+
+  /** For events after `afterId`; `firstBytes` is what the first one needs. */
+  constructor(afterId: StreamId, firstBytes: number) {
+    this.#bytes = Buffer.allocUnsafeSlow(Math.max(segmentBytes, firstBytes));
+    this.#ends = new Uint32Array(64 * endsPerEvent);
+    this.lastId = afterId;
+  }
+
+  /** What an event takes. */
+  static sizeOf(id: StreamId, recipients: Buffer, envelope: Buffer): number {
+    return id.length + recipients.length + envelope.length;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** What it occupies, whether used or not. */
+  get memoryBytes(): number {
+    return this.#bytes.length + this.#ends.byteLength;
+  }
+
+  hasRoomFor(bytes: number): boolean {
+    return this.#used + bytes <= this.#bytes.length;
+  }
+
+  append(id: StreamId, recipients: Buffer, envelope: Buffer, readAtMs: number): void {
+    const at = this.#count * endsPerEvent;
+    if (at === this.#ends.length) this.#ends = grown(this.#ends);
+    this.#used += this.#bytes.write(id, this.#used, 'latin1');
+    this.#ends[at] = this.#used;
+    this.#used += recipients.copy(this.#bytes, this.#used);
+    this.#ends[at + 1] = this.#used;
+    this.#used += envelope.copy(this.#bytes, this.#used);
+    this.#ends[at + 2] = this.#used;
+    this.#count++;
+    this.lastId = id;
+    this.lastReadAtMs = readAtMs;
+  }
+
+  idAt(index: number): StreamId {
+    return this.#bytes.toString('latin1', this.#end(index * endsPerEvent - 1), this.#end(index * endsPerEvent)) as StreamId;
+  }
+
+  at(index: number): RecentEvent {
+    const first = index * endsPerEvent;
+    return {
+      id: this.idAt(index),
+      recipients: this.#bytes.subarray(this.#end(first), this.#end(first + 1)),
+      envelope: this.#bytes.subarray(this.#end(first + 1), this.#end(first + 2)),
+    };
+  }
+
+  #end(index: number): number {
+    return this.#ends[index] ?? 0;
+  }
+}
+
+function grown(ends: Uint32Array): Uint32Array {
+  const larger = new Uint32Array(ends.length * 2);
+  larger.set(ends);
+  return larger;
+}
