@@ -315,16 +315,21 @@ interface CardRooms {
 
 function composeCards({ config, clock, logger, metrics }: House): CardRooms {
   const cardsMetrics = new CardsMetrics(metrics);
-  const owners = new Owners(clock, cardsMetrics, {
-    userServiceUrl: config.USER_SERVICE_URL,
-    messengerUrl: config.MESSENGER_URL,
-    ownerToken: config.OWNER_TOKEN,
-    ownerTimeoutMs: config.OWNER_TIMEOUT_MS,
-    ownerBreakerOpenMs: config.OWNER_BREAKER_OPEN_MS,
-    syncTimeoutMs: config.SYNC_TIMEOUT_MS,
-    syncConcurrency: config.SYNC_CONCURRENCY,
-    syncQueue: config.SYNC_QUEUE,
-  });
+  const owners = new Owners(
+    clock,
+    cardsMetrics,
+    {
+      userServiceUrl: config.USER_SERVICE_URL,
+      messengerUrl: config.MESSENGER_URL,
+      ownerToken: config.OWNER_TOKEN,
+      ownerTimeoutMs: config.OWNER_TIMEOUT_MS,
+      ownerBreakerOpenMs: config.OWNER_BREAKER_OPEN_MS,
+      syncTimeoutMs: config.SYNC_TIMEOUT_MS,
+      syncConcurrency: config.SYNC_CONCURRENCY,
+      syncQueue: config.SYNC_QUEUE,
+    },
+    logger,
+  );
   const cards = new CachedCards(
     { users: owners.users, conversations: owners.conversations, clock, metrics: cardsMetrics },
     {
