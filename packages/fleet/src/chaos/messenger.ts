@@ -88,7 +88,10 @@ export class Messenger {
     const id = /^\/internal\/conversations\/(.+)\/card$/.exec(path)?.[1];
     const conversation = this.#population.conversations.find((one) => one.id === id);
     if (conversation === undefined) return { status: 404, body: { error: { code: 'not_found', message: 'no such conversation' } } };
-    return { status: 200, body: { conversation_id: id, type: conversation.type, ...titleOf(conversation), participants: conversation.participants } };
+    return {
+      status: 200,
+      body: { conversation_id: id, type: conversation.type, ...titleOf(conversation), participants: conversation.participants },
+    };
   }
 
   #sync({ userId, lastSeqs, sinceMs, page }: SyncRequest): unknown {
@@ -137,8 +140,8 @@ interface SyncRequest {
 function readSyncRequest(body: unknown): SyncRequest {
   const fields = new Map<string, unknown>(Object.entries(body ?? {}));
   const lastSeqs = Object.entries(fields.get('conversations') ?? {}).map(([id, seq]) => [id, Number(seq)] as const);
-  const [index = 0, seq = 0] = String(fields.get('page') ?? '0:0').split(':').map(Number);
-  const sinceMs = fields.get('since_ms');
+  const [page, sinceMs] = [fields.get('page'), fields.get('since_ms')];
+  const [index = 0, seq = 0] = typeof page === 'string' ? page.split(':').map(Number) : [];
   return {
     userId: String(fields.get('user_id')),
     lastSeqs: new Map(lastSeqs),

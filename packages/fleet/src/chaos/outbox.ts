@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type EventEnvelope, Publisher, PublishError } from '@event-gateway/publisher';
+import type { RedisCall } from '@event-gateway/redis';
 import { type Reply, RespClient } from '../redis/resp-client.js';
 
 /** A Redis that has not answered after this long may have taken the event or not. */
@@ -58,7 +59,7 @@ export class Outbox {
     this.#isRunning = false;
   }
 
-  async #pipeline(calls: readonly (readonly [string, ...(string | number | Uint8Array)[]])[]): Promise<Reply[]> {
+  async #pipeline(calls: readonly RedisCall[]): Promise<Reply[]> {
     if (this.#client?.isOpen !== true) this.#client = await RespClient.connect({ port: await this.#masterPort() });
     const client = this.#client;
     const timer = setTimeout(() => client.close(), timeoutMs);

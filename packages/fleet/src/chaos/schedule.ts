@@ -67,7 +67,7 @@ const firstFaultMs = 500;
 const quietMs = 3000;
 /** Below 30 s together with the quiet end. A Sentinel takes seconds to decide. */
 const faultyMs: Readonly<Record<Variant, number>> = { single: 14_000, sentinel: 24_000 };
-const replicaCount = 3;
+export const replicaCount = 3;
 
 const deck: Readonly<Record<'gentle' | Variant, readonly FaultKind[]>> = {
   gentle: [
