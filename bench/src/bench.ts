@@ -3,9 +3,22 @@ import type { BenchOptions } from './bench-options.js';
 import { LoadGenerator } from './load/load-generator.js';
 import { Tokens } from './measure/tokens.js';
 import { Publisher } from './publish/publisher.js';
+import { centrifugoVersion, startCentrifugo } from './targets/centrifugo.js';
 import { type GatewayOptions, type GatewayTarget, startGateway } from './targets/gateway.js';
 import { startPlainWs, startSocketIo } from './targets/peers.js';
-import type { Target, TargetName } from './targets/target.js';
+import { serverOf, stopTarget, type Target, type TargetName } from './targets/target.js';
+import type { Workload } from './workload/workload.js';
+
+export interface ConnectedUsers {
+  /** Default: the target's name. */
+  readonly group?: string;
+  /** Default 0. */
+  readonly from?: number;
+  readonly count: number;
+  /** Default: the target's first. */
+  readonly server?: number;
+  readonly followsCursors?: boolean;
+}
 
 /** What every scenario stands on: the load generator, the publisher, the owners, and a way to start what is measured. */
 export class Bench {
@@ -30,14 +43,38 @@ export class Bench {
   }
 
   /** The gateway first, then the peers that this run compares it with. */
-  async startTargets(): Promise<Target[]> {
-    const targets: Target[] = [];
-    for (const name of this.options.targets) targets.push(await this.#start(name));
-    return targets;
+  async startTargets({ without = [] }: { readonly without?: readonly TargetName[] } = {}): Promise<Target[]> {
+    const wanted = this.options.targets.filter((one) => !without.includes(one));
+    const targets = await Promise.all(wanted.map((name) => this.startTarget(name)));
+    return targets.filter((target) => target !== undefined);
   }
 
-  async startGateway(options: Pick<GatewayOptions, 'replicas' | 'env'> = {}): Promise<GatewayTarget> {
+  async startGateway(options: Partial<Pick<GatewayOptions, 'replicas' | 'env' | 'owners'>> = {}): Promise<GatewayTarget> {
     return startGateway({ home: this.home, owners: this.owners, profileDir: this.options.profileDir, ...options });
+  }
+
+  /** Users `from` to `from + count` open a connection each. */
+  async connect(
+    target: Target,
+    { group = target.name, from = 0, count, server = 0, followsCursors = false }: ConnectedUsers,
+  ): Promise<void> {
+    const { port } = serverOf(target, server);
+    const users = this.tokens.users(from, count);
+    await this.generator.connect({ group, protocol: target.protocol, port, users, followsCursors });
+  }
+
+  /** Publishes this workload to that target from now on, under the target's name. */
+  async prepare({ name, format, redis }: Target, workload: Workload, { poolEvents = 4096, maxLen = 200_000 } = {}): Promise<void> {
+    await this.publisher.prepare({ source: name, redisPort: redis.port, format, workload, poolEvents, maxLen });
+  }
+
+  /** Ends the connections first, so that nobody waits for a drain. */
+  async stopTargets(targets: readonly Target[]): Promise<void> {
+    for (const { name } of targets) {
+      await this.generator.close(name);
+      await this.publisher.forget(name);
+    }
+    await Promise.all(targets.map(stopTarget));
   }
 
   async stop(): Promise<void> {
@@ -45,7 +82,8 @@ export class Bench {
     await this.home.close();
   }
 
-  #start(name: TargetName): Promise<Target> {
+  /** Undefined for a system that is not on this machine. */
+  async startTarget(name: TargetName): Promise<Target | undefined> {
     switch (name) {
       case 'gateway':
         return this.startGateway();
@@ -55,6 +93,8 @@ export class Bench {
         return startSocketIo(this.home, 'uws');
       case 'plain-ws':
         return startPlainWs(this.home);
+      case 'centrifugo':
+        return centrifugoVersion() === undefined ? undefined : startCentrifugo(this.home, this.owners.issuer);
     }
   }
 }

@@ -94,7 +94,7 @@ export class ClientGroup {
 
   cursorOf(bytes: Buffer, start: number, end: number): string | undefined {
     const at = bytes.indexOf(cursorKey, start);
-    if (at < 0 || at > end) return undefined;
+    if (at < 0 || at >= end) return undefined;
     return bytes.toString('latin1', at + cursorKey.length, bytes.indexOf(quote, at + cursorKey.length));
   }
 

@@ -24,7 +24,8 @@ const headerEnd = '\r\n\r\n';
 /** One WebSocket that counts what it gets: no events, no promises and no strings for a frame. */
 export class LoadClient implements FrameSink {
   readonly user: LoadUser;
-  /** Of the last event, if the group follows cursors. */
+  readonly localAddress: string;
+  /** The last one that it was told, if the group follows cursors. */
   cursor: string | undefined;
   readonly #group: ClientGroup;
   readonly #frames = new FrameReader();
@@ -35,6 +36,7 @@ export class LoadClient implements FrameSink {
 
   constructor(group: ClientGroup, user: LoadUser, { port, localAddress }: Endpoint, cursor: string | undefined) {
     this.user = user;
+    this.localAddress = localAddress;
     this.cursor = cursor;
     this.#group = group;
     this.#socket = connect({
@@ -63,13 +65,11 @@ export class LoadClient implements FrameSink {
   }
 
   onText(bytes: Buffer, start: number, end: number): void {
-    if (this.#group.countEvent(bytes, start, end, this.#nowUs)) {
-      if (this.#group.followsCursors) this.cursor = this.#group.cursorOf(bytes, start, end);
-      return;
-    }
+    if (this.#group.followsCursors) this.cursor = this.#group.cursorOf(bytes, start, end) ?? this.cursor;
+    if (this.#group.countEvent(bytes, start, end, this.#nowUs)) return;
     const answer = this.#group.protocol.answer(bytes.toString('utf8', start, end), this.user);
     if (answer.kind === 'reply') this.send(answer.text);
-    else if (answer.kind === 'opened') this.#opened();
+    else if (answer.kind === 'opened') this.#opened(answer.how);
     else this.#group.countOther(answer.name);
   }
 
@@ -117,7 +117,8 @@ export class LoadClient implements FrameSink {
     if (rest.length > 0) this.#frames.read(rest, rest.length, this);
   }
 
-  #opened(): void {
+  #opened(how?: string): void {
+    if (how !== undefined) this.#group.countOther(how);
     this.#group.add(this);
     this.#resolve({ outcome: 'open' });
   }

@@ -6,6 +6,7 @@ import type { GroupCounts } from './client-group.js';
 import type { LoadCalls } from './load-calls.js';
 import type { LoadUser } from './protocols/client-protocol.js';
 import type { ProtocolName } from './protocols/protocols.js';
+import type { ReconnectCounts, ReconnectPolicy } from './reconnecting.js';
 
 export interface ConnectOptions {
   readonly group: string;
@@ -81,6 +82,21 @@ export class LoadGenerator {
     if (first === undefined) throw new Error('no process of the load generator');
     for (const histogram of rest) first.add(histogram);
     return first;
+  }
+
+  /** From now on clients of the group that lose their connection come back by themselves. */
+  async comeBack(group: string, policy: ReconnectPolicy): Promise<void> {
+    await this.#all('comeBack', { group, policy });
+  }
+
+  async reconnects(group: string): Promise<ReconnectCounts> {
+    return (await this.#all('reconnects', { group })).reduce((one, other) => ({
+      lost: one.lost + other.lost,
+      back: one.back + other.back,
+      refused: one.refused + other.refused,
+      failed: one.failed + other.failed,
+      lastBackUs: Math.max(one.lastBackUs, other.lastBackUs),
+    }));
   }
 
   /** Resets all connections of the group. */

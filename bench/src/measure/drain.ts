@@ -8,8 +8,8 @@ export interface DrainWork {
   /** The publisher's source. */
   readonly source: string;
   readonly events: number;
-  /** One more event for this user, whose arrival says that everything before it has been handled. */
-  readonly thenTo?: string;
+  /** One more event for these users, whose arrival says that everything before it has been handled. */
+  readonly thenTo?: readonly string[];
   /** The group of clients that gets the events, and how many frames it gets from all of them. */
   readonly group: string;
   readonly frames: number;

@@ -26,6 +26,11 @@ export const busFormats = {
   },
 
   plain: ({ recipients, envelope }: BenchEvent): Buffer => redisCommand('PUBLISH', 'events', JSON.stringify({ recipients, envelope })),
+
+  centrifugo: ({ recipients, envelope }: BenchEvent, maxLen: number): Buffer => {
+    const fields = ['payload', JSON.stringify(envelope), 'channels', recipients.map((user) => `personal:#${user}`).join(',')];
+    return redisCommand('XADD', 'events', 'MAXLEN', '~', String(maxLen), '*', ...fields);
+  },
 };
 
 export type BusFormat = keyof typeof busFormats;

@@ -39,7 +39,7 @@ export class EventSource {
     return new EventSource(options, socket);
   }
 
-  async burst(events: number, thenTo: string | undefined): Promise<void> {
+  async burst(events: number, thenTo: readonly string[] | undefined): Promise<void> {
     this.#socket.write(redisCommand('CLIENT', 'REPLY', 'OFF'));
     for (let left = events; left > 0; left -= eventsPerWrite) {
       this.#socket.cork();
@@ -102,10 +102,10 @@ export class EventSource {
   }
 }
 
-function eventTo(recipient: string): BenchEvent {
+function eventTo(recipients: readonly string[]): BenchEvent {
   const [event] = eventsOf({ seed: 1, name: 'mark', conversations: 1, membersEach: 1, firstUser: 0, users: 1 }, 1);
   if (event === undefined) throw new Error('no event');
-  return { ...event, recipients: [recipient] };
+  return { ...event, recipients };
 }
 
 /** Times from the start in microseconds. */

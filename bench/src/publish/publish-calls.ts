@@ -30,9 +30,9 @@ export interface PacedReply {
 
 export type PublishCalls = {
   readonly prepare: { readonly request: PrepareRequest; readonly reply: undefined };
-  /** As many as fast as Redis takes them; resolves when it has them all. `thenTo`: one more, for this user. */
+  /** As many as fast as Redis takes them; resolves when it has them all. `thenTo`: one more, for these users. */
   readonly burst: {
-    readonly request: { readonly source: string; readonly events: number; readonly thenTo?: string };
+    readonly request: { readonly source: string; readonly events: number; readonly thenTo?: readonly string[] };
     readonly reply: undefined;
   };
   /** Poisson arrivals; events carry the time at which they were due. */

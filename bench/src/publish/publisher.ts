@@ -14,7 +14,7 @@ export class Publisher {
     await this.#process.call('prepare', request);
   }
 
-  async burst(source: string, events: number, options: { readonly thenTo?: string } = {}): Promise<void> {
+  async burst(source: string, events: number, options: { readonly thenTo?: readonly string[] } = {}): Promise<void> {
     await this.#process.call('burst', { source, events, ...options });
   }
 

@@ -5,7 +5,7 @@ import { type DrainWork, measureDrain } from '../measure/drain.js';
 import { formatNumber, formatSummary } from '../report/format.js';
 import type { Recorder } from '../report/recorder.js';
 import type { FanoutCell } from '../sizes.js';
-import { serverOf, stopTarget, type Target } from '../targets/target.js';
+import type { Target } from '../targets/target.js';
 import { conversationsOf, type Workload } from '../workload/workload.js';
 import type { Scenario } from './scenario.js';
 
@@ -18,22 +18,14 @@ export const fanout: Scenario = {
   run: async (bench, recorder) => {
     for (const sockets of new Set(bench.options.sizes.fanout.map((cell) => cell.sockets))) {
       const targets = await bench.startTargets();
-      await connect(bench, targets, sockets);
+      for (const target of targets) await bench.connect(target, { count: sockets });
       for (const cell of bench.options.sizes.fanout.filter((one) => one.sockets === sockets)) {
         await deliver(bench, recorder, targets, cell);
       }
-      await Promise.all(targets.map(({ name }) => bench.generator.close(name)));
-      await Promise.all(targets.map(stopTarget));
+      await bench.stopTargets(targets);
     }
   },
 };
-
-async function connect({ generator, tokens }: Bench, targets: readonly Target[], sockets: number): Promise<void> {
-  const users = tokens.users(0, sockets);
-  for (const target of targets) {
-    await generator.connect({ group: target.name, protocol: target.protocol, port: serverOf(target).port, users });
-  }
-}
 
 async function deliver(bench: Bench, recorder: Recorder, targets: readonly Target[], cell: FanoutCell): Promise<void> {
   const { sockets, k, events } = cell;
@@ -77,18 +69,9 @@ async function deliver(bench: Bench, recorder: Recorder, targets: readonly Targe
   });
 }
 
-async function prepare({ publisher, owners }: Bench, targets: readonly Target[], cell: FanoutCell, poolEvents: number): Promise<void> {
+async function prepare(bench: Bench, targets: readonly Target[], cell: FanoutCell, poolEvents: number): Promise<void> {
   const { sockets, k, conversations, events } = cell;
   const workload: Workload = { seed: k, name: `group-of-${k}`, conversations, membersEach: k, firstUser: 0, users: sockets };
-  for (const { id, members } of conversationsOf(workload)) owners.group(id, members);
-  for (const { name, format, redis } of targets) {
-    await publisher.prepare({
-      source: name,
-      redisPort: redis.port,
-      format,
-      workload,
-      poolEvents,
-      maxLen: Math.ceil(events * 1.2) + poolEvents,
-    });
-  }
+  for (const { id, members } of conversationsOf(workload)) bench.owners.group(id, members);
+  for (const target of targets) await bench.prepare(target, workload, { poolEvents, maxLen: Math.ceil(events * 1.2) + poolEvents });
 }

@@ -1,8 +1,17 @@
+import { enrichment } from './enrichment.js';
 import { fanout } from './fanout.js';
-import type { Scenario } from './scenario.js';
+import { growth } from './growth.js';
+import { idle } from './idle.js';
+import { lag } from './lag.js';
+import { latency } from './latency.js';
+import { presence } from './presence.js';
+import { ramp } from './ramp.js';
+import { reconnect } from './reconnect.js';
+import { replicas } from './replicas.js';
 import { skip } from './skip.js';
+import type { Scenario } from './scenario.js';
 
 /** In the order in which they run. */
-export const scenarios: readonly Scenario[] = [skip, fanout];
+export const scenarios: readonly Scenario[] = [skip, fanout, growth, latency, ramp, idle, reconnect, presence, replicas, enrichment, lag];
 
 export const scenarioNames: readonly string[] = scenarios.map(({ name }) => name);

@@ -19,6 +19,7 @@ export interface GatewayTarget extends Target {
   readonly internalUrls: readonly string[];
 }
 
+const nodePath = process.execPath;
 const main = fileURLToPath(new URL('../../../services/gateway/dist/main.js', import.meta.url));
 
 /**
@@ -36,15 +37,13 @@ export async function startGateway({ home, owners, replicas = 1, env = {}, profi
   for (let index = 1; index <= replicas; index++) {
     const [port, internalPort] = [await freePort(), await freePort()];
     const name = `gateway-${index}`;
-    const id = { REPLICA_ID: name, PORT: String(port), INTERNAL_PORT: String(internalPort), REDIS_URL: redis.url };
+    const own = { REPLICA_ID: name, PORT: String(port), INTERNAL_PORT: String(internalPort), REDIS_URL: redis.url };
     const profiled = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
-    const server = new ServerProcess({
-      ...{ home, name: `${name}-${port}`, port },
-      command: process.execPath,
-      args: [...profiled, main],
-      env: { ...measuredEnv, ...owners.environment(), ...id, ...env },
+    const process = { command: nodePath, args: [...profiled, main], env: { ...measuredEnv, ...owners.environment(), ...own, ...env } };
+    started.push({
+      server: new ServerProcess({ home, name: `${name}-${port}`, port, ...process }),
+      internalUrl: `http://127.0.0.1:${internalPort}`,
     });
-    started.push({ server, internalUrl: `http://127.0.0.1:${internalPort}` });
   }
   await Promise.all(started.map(({ server, internalUrl }) => server.until(() => isReady(internalUrl), 'ready')));
   return {

@@ -5,7 +5,7 @@ import type { BusFormat } from '../publish/bus-formats.js';
 import type { ServerProcess } from './server-process.js';
 
 /** In the order of every table. */
-export const targetNames = ['gateway', 'socket.io', 'socket.io-uws', 'plain-ws'] as const;
+export const targetNames = ['gateway', 'socket.io', 'socket.io-uws', 'plain-ws', 'centrifugo'] as const;
 export type TargetName = (typeof targetNames)[number];
 
 /** A system under measurement: its server processes and a Redis of its own. */

@@ -12,6 +12,8 @@ export interface Workload {
   /** Members are drawn from [firstUser, firstUser + users). */
   readonly firstUser: number;
   readonly users: number;
+  /** The n-th event is in the n-th conversation; default: in a random one. */
+  readonly visitsEachOnce?: boolean;
 }
 
 export interface Conversation {
@@ -50,7 +52,8 @@ export function eventsOf(workload: Workload, count: number): BenchEvent[] {
   const conversations = conversationsOf(workload);
   const random = seededRandom(workload.seed + 1);
   return Array.from({ length: count }, (_, index) => {
-    const conversation = pick(conversations, random);
+    const conversation = workload.visitsEachOnce === true ? conversations[index % conversations.length] : pick(conversations, random);
+    if (conversation === undefined) throw new Error('a workload without conversations');
     return messageIn(conversation, pick(conversation.members, random), index);
   });
 }

@@ -6,7 +6,8 @@ export interface LoadUser {
 
 /** What a message that is no event asks for. */
 export type Answer =
-  | { readonly kind: 'opened' }
+  /** `how` is counted. */
+  | { readonly kind: 'opened'; readonly how?: string }
   | { readonly kind: 'reply'; readonly text: string }
   | { readonly kind: 'other'; readonly name: string };
 

@@ -10,7 +10,7 @@ export const gatewayProtocol: ClientProtocol = {
   answer: (text) => {
     const name = type.exec(text)?.[1] ?? 'unknown';
     if (name !== 'hello') return { kind: 'other', name };
-    return { kind: 'opened' };
+    return { kind: 'opened', how: text.includes('"resumed":true') ? 'resumed' : 'not resumed' };
   },
   heartbeat: { text: '{"type":"ping"}', everyMs: 20_000 },
 };

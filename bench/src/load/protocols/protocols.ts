@@ -1,3 +1,4 @@
+import { centrifugoProtocol } from './centrifugo-protocol.js';
 import type { ClientProtocol } from './client-protocol.js';
 import { gatewayProtocol } from './gateway-protocol.js';
 import { plainProtocol } from './plain-protocol.js';
@@ -7,6 +8,7 @@ export const protocols = {
   gateway: gatewayProtocol,
   'socket-io': socketIoProtocol,
   plain: plainProtocol,
+  centrifugo: centrifugoProtocol,
 } satisfies Record<string, ClientProtocol>;
 
 export type ProtocolName = keyof typeof protocols;
