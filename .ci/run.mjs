@@ -44,7 +44,13 @@ function suite(name, script) {
 const scripts = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts;
 
 if (check('set-up', process.execPath, ['packages/fleet/bin/setup.mjs'])) {
-  if (!ensureCommand('promtool', 'prometheus')) lines.push('alert rules: SKIPPED, there is no promtool and apt-get could not install it');
+  for (const [command, packageName] of [
+    ['promtool', 'prometheus'],
+    ['chromium', 'chromium'],
+  ]) {
+    if (!ensureCommand(command, packageName))
+      lines.push(`tests that need ${command}: SKIPPED, it is not here and apt-get could not install it`);
+  }
   suite('tests', 'test');
   for (const name of Object.keys(scripts).filter((script) => script.startsWith('check:'))) check(name, 'npm', ['run', '--silent', name]);
   check('demo', 'npm', ['run', '--silent', 'demo', '--', '--check']);
