@@ -56,7 +56,11 @@ function replica({ history = {} as Partial<StreamHistory>, maxBytes = 1e6 } = {}
   context.handledId = () => fanout.handled.id;
   fanout.startAt(id(0));
   const snapshots: string[] = [];
-  const noHistory: StreamHistory = { isFromLostEpoch: () => false, lastId: () => Promise.resolve(undefined), walk: () => Promise.resolve(undefined) };
+  const noHistory: StreamHistory = {
+    isFromLostEpoch: () => false,
+    lastId: () => Promise.resolve(undefined),
+    walk: () => Promise.resolve(undefined),
+  };
   const resume = new Resume(
     {
       tail,
