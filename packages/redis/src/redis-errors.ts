@@ -21,7 +21,7 @@ export class RedisReplyError extends Error {
 }
 
 /** Replies of a server that cannot serve now and will again, or that is not the master (any more): as good as no answer. */
-const transientCodes: ReadonlySet<string> = new Set(['LOADING', 'READONLY', 'MASTERDOWN', 'TRYAGAIN', 'UNBLOCKED']);
+const transientCodes: ReadonlySet<string> = new Set(['LOADING', 'READONLY', 'MASTERDOWN']);
 
 /** Sorts what the client library throws into the two kinds of this package. */
 export function toRedisError(error: unknown, what: string): RedisUnavailableError | RedisReplyError {

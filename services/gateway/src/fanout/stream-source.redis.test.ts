@@ -256,6 +256,19 @@ describe('a group that vanishes', () => {
     await eventually(async () => expect(await groupRow(server, 'gateway-r1')).toMatchObject({ pending: 0, lag: 0 }));
   });
 
+  test('is not read again from its beginning', async () => {
+    const { handler } = await startReadingReplica(server, 'r1', { readBlockMs: 1000 });
+    await publish(server, names('e', 400));
+    await eventually(() => expect(handler.names).toHaveLength(400));
+    await eventually(async () => expect((await groupRow(server, 'gateway-r1'))?.pending).toBe(0));
+    await server.call('CONFIG', 'RESETSTAT');
+    await server.call('XGROUP', 'DESTROY', stream, 'gateway-r1');
+    await publish(server, ['next']);
+    await eventually(() => expect(handler.names.at(-1)).toBe('next'));
+    const reads = /cmdstat_xreadgroup:calls=(\d+)/.exec(String(await server.call('INFO', 'commandstats')))?.[1];
+    expect(Number(reads)).toBeLessThan(10); // in pages of 16 the old ones alone would take 25
+  });
+
   test('again and again does not become a busy loop', async () => {
     const { handler } = await startReadingReplica(server, 'r1');
     const destroying = setInterval(() => void server.call('XGROUP', 'DESTROY', stream, 'gateway-r1'), 2);

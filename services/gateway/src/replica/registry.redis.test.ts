@@ -181,6 +181,15 @@ describe('the fence', () => {
     expect(first.handler.names).toEqual([]);
   });
 
+  test('a stop that comes before it has noticed leaves the successor’s lease alone, too', async () => {
+    const first = await ready('r1', { leaseTtlMs: 10_000, destroysGroupOnStop: true });
+    await first.source.drain();
+    await server.call('HSET', 'gateway.replica:r1', 'incarnation', 'successor');
+    await first.registry.stop();
+    expect(await server.call('HGET', 'gateway.replica:r1', 'incarnation')).toBe('successor');
+    expect(await groupRow(server, 'gateway-r1')).toBeDefined();
+  });
+
   test('stops reading by its own clock when the lease could not be confirmed, and goes on when it is', async () => {
     const first = await ready('r1');
     // The command connection is cut off for good, the reader is not: it confirms the lease itself.

@@ -83,7 +83,7 @@ export class GroupReader {
     const replies = await this.#reader.run([...queued, call, proof], blockMs);
     const [read, evidence] = replies.slice(queued.length);
     const failures = replies.filter((reply) => reply instanceof RedisReplyError);
-    if (failures.some(({ code }) => code === 'NOGROUP')) return 'no_group';
+    if (failures.some(({ code }) => isGroupGone(code))) return 'no_group';
     const failure = failures.find(({ code }) => code !== 'NOSCRIPT');
     if (failure !== undefined) throw failure;
     const streams = decodeReadGroupReply(read);
@@ -106,4 +106,9 @@ export class GroupReader {
   #askAgain(handledId: StreamId): Promise<unknown> {
     return this.#reader.runScript(continuityEvidence, [this.#options.stream], [handledId]);
   }
+}
+
+/** What a read says whose group, or whose stream, is not there (any more); the second one while it was blocking. */
+function isGroupGone(code: string): boolean {
+  return code === 'NOGROUP' || code === 'UNBLOCKED';
 }

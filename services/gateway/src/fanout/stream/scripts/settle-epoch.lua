@@ -56,7 +56,7 @@ local time = redis.call('TIME')
 local now_id = string.format('%.0f-0', time[1] * 1000 + math.floor(time[2] / 1000))
 local run_id = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
 local stored = redis.call('HMGET', epoch, 'run_id', 'id', 'barrier', 'entries', 'floor')
-local stored_run_id, stored_id, stored_barrier = stored[1], stored[2] or '', stored[3] or ''
+local stored_run_id, stored_id, stored_barrier = stored[1] or '', stored[2] or '', stored[3] or ''
 local stored_entries, floor = tonumber(stored[4] or '0'), stored[5] or '0-0'
 
 local function store(outcome, id, barrier, entries)
@@ -83,7 +83,7 @@ if stored_id == '' and known_id == '' then
   return store('new', new_id, barrier, -1)
 end
 
-local is_other_redis = stored_id == '' or stored_run_id ~= run_id
+local is_other_redis = stored_run_id ~= run_id
 -- The epoch that we know was itself among what was lost.
 local has_forgotten = known_id ~= '' and below(stored_barrier, known_barrier)
 if is_other_redis or has_forgotten then
