@@ -207,6 +207,34 @@ test('an error about something else is the application’s', async () => {
   expect(syncs(started)).toHaveLength(1);
 });
 
+test('an error without a body says nothing, also during a sync', async () => {
+  const started = await startClient();
+  started.socket().hello();
+  started.client.sync();
+  started.socket().frame({ type: 'error' });
+  expect(started.heard('error')).toEqual([]);
+  complete(started);
+  expect(started.client.state).toBe('online');
+});
+
+const edit = { type: 'message.edited', cursor: '102-0', conversation_id: 'c1', message: { id: 'c1.m1', text: 'new' } };
+
+test.each<[string, (started: Started) => void | Promise<void>]>([
+  ['ended', (started) => complete(started)],
+  ['failed', ({ socket }) => socket().frame({ type: 'error', error: { code: 'sync_unavailable', message: '', ref: '1' } })],
+  ['lost its connection', ({ socket }) => socket().serverClose(1006)],
+  ['started over', async (started) => (complete(started, { has_more: true }), await started.clock.advance(1_000))],
+])('a change that comes live waits until the sync under way has %s', async (_how, end) => {
+  const started = await startClient();
+  started.socket().hello();
+  started.socket().frame(message(1, { cursor: '101-0' }));
+  started.client.sync();
+  started.socket().frame(edit);
+  expect(started.heard('message.edited')).toHaveLength(0);
+  await end(started);
+  expect(started.heard('message.edited')).toHaveLength(1);
+});
+
 test('a sync that nothing answers is asked again; the late answer to the first does not end the second', async () => {
   const started = await startClient();
   started.socket().hello({ heartbeat_ms: 600_000 });
@@ -264,6 +292,8 @@ test('a missing seq gets a moment, then a sync from before it', async () => {
   expect(started.messageIds()).toEqual(['c1.m1']);
   await started.clock.advance(300);
   expect(started.client.state).toBe('syncing');
+  // Everybody in the conversation sees that gap.
+  expect(syncs(started)).toEqual([]);
   await started.clock.advance(500);
   expect(syncs(started)).toMatchObject([{ conversations: { c1: 1 }, cursor: '101-0' }]);
   started.socket().frame(message(2));
@@ -309,6 +339,45 @@ test('a gap that a sync could not fill is none, and asked for once', async () =>
   expect(syncs(started)).toHaveLength(1);
 });
 
+test('a gap that shows itself during a sync is looked after when that one has ended', async () => {
+  const started = await startClient();
+  started.socket().hello();
+  started.socket().frame(message(1, { cursor: '101-0' }));
+  started.client.sync();
+  started.socket().frame(message(3, { cursor: '102-0' }));
+  complete(started, { conversations: { c1: 1 } });
+  expect(started.client.state).toBe('online');
+  await started.clock.advance(1_000);
+  expect(syncs(started)).toHaveLength(2);
+});
+
+test('the cursor of a sync’s end raises the client’s', async () => {
+  const started = await startClient({ initialSync: true });
+  started.socket().hello();
+  complete(started, { cursor: '150-0' });
+  expect(started.client.cursor).toBe('150-0');
+});
+
+test('three gaps that nothing filled are forgotten with the connection', async () => {
+  const started = await startClient();
+  const gap = async (seq: number, cursor: string): Promise<void> => {
+    started.socket().frame(message(seq, { cursor }));
+    await started.clock.advance(30_000);
+  };
+  started.socket().hello({ heartbeat_ms: 600_000 });
+  started.socket().frame(message(1, { cursor: '101-0' }));
+  for (const [index, seq] of [3, 5, 7].entries()) {
+    await gap(seq, `${102 + index}-0`);
+    complete(started, { conversations: {} });
+  }
+  await reconnect(started);
+  started.socket().hello({ resumed: true, heartbeat_ms: 600_000 });
+  started.socket().frame(message(9, { cursor: '110-0' }));
+  await started.clock.advance(1_000);
+  expect(started.messageIds()).not.toContain('c1.m9');
+  expect(syncs(started)).toHaveLength(1);
+});
+
 test('a messenger whose seqs always have holes is asked less and less, and nothing waits for it any more', async () => {
   const started = await startClient();
   started.socket().hello({ heartbeat_ms: 600_000 });
@@ -328,8 +397,12 @@ test('more conversations than fit a frame are asked for in parts, and the sync e
   const started = await startClient({ storage: memoryStorage({ version: 1, cursor: '90-0', last_seq: lastSeqs }) });
   started.socket().hello({ resumed: false, cursor: '900-0' });
   started.socket().frame(required('900-0'));
+  started.socket().frame(message(1, { conversation: 'new' }));
+  complete(started, { conversations: {}, has_more: true, next: 'p2' });
+  expect(syncs(started)[1]).toEqual({ ...syncs(started)[0], next: 'p2', ref: '2' });
   for (let part = 1; started.client.state === 'syncing' && part < 20; part++) complete(started, { conversations: { 'conversation-0': 0 } });
   const asked = syncs(started);
+  expect(asked.slice(2).every((frame) => frame['next'] === undefined)).toBe(true);
   expect(asked.length).toBeGreaterThan(1);
   for (const frame of asked) expect(Buffer.byteLength(JSON.stringify(frame))).toBeLessThan(65_536);
   expect(Object.assign({}, ...asked.map((frame) => frame['conversations']))).toEqual(lastSeqs);

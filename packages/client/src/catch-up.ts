@@ -27,7 +27,7 @@ interface Chain {
 const MAX_CONVERSATIONS_BYTES = 60_000;
 /** `sync.required` follows a refused cursor at once; should it not, the client goes on by itself. */
 const SYNC_REQUIRED_PATIENCE_MS = 5_000;
-/** After so many gaps that a sync could not fill, seqs with holes are this messenger's way, and nothing waits for them any more. */
+/** After so many gaps on one connection that a sync could not fill, seqs with holes are this messenger's way, and nothing waits for them any more. */
 const MAX_FRUITLESS_GAPS = 3;
 const MAX_GAP_GRACE_MS = 60_000;
 
@@ -146,6 +146,7 @@ export class CatchUp implements SyncInFlight {
   /** What was delivered stays delivered; the rest is asked again on the next connection. */
   disconnected(): void {
     this.#isConnected = false;
+    this.#fruitlessGaps = 0;
     this.#context.timers.clear('sync');
     this.#abandon();
   }

@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
+import { settle } from '../test/fake-clock.js';
 import { message, startClient } from '../test/start-client.js';
 import { GatewayClient } from './gateway-client.js';
 import type { StaleCards } from './stale-cards.js';
@@ -198,6 +199,8 @@ test('an event with a known id is one, by whatever way it comes', async () => {
   socket().frame({ ...added, cursor: '101-0' });
   client.sync();
   socket().frame(added);
+  socket().frame({ type: 'sync.complete', ref: '1', conversations: {}, presence: [], has_more: false, cursor: '101-0' });
+  socket().frame({ ...added, cursor: '102-0' });
   expect(heard('reaction.added')).toHaveLength(1);
 });
 
@@ -305,6 +308,22 @@ test('a closed client claims nothing about anybody', async () => {
   await client.close();
   expect(client.presence.of('u2')?.status).toBe('unknown');
   expect(heard('typing').at(-1)?.active).toBe(false);
+});
+
+test('close() says when the state is stored', async () => {
+  const saved: (string | undefined)[] = [];
+  const storage = {
+    load: () => undefined,
+    save: async ({ cursor }: { cursor?: string | undefined }) => {
+      await settle();
+      saved.push(cursor);
+    },
+  };
+  const { client, socket } = await startClient({ storage });
+  socket().hello();
+  socket().frame(message(1, { cursor: '101-0' }));
+  await client.close();
+  expect(saved).toEqual(['101-0']);
 });
 
 test('stale cards are named to the application, once in half a minute', async () => {

@@ -61,6 +61,14 @@ test('after a sleep nothing that is overdue counts: it asks first, and an answer
   expect(deaths()).toBe(0);
 });
 
+test('an answer after a sleep has its whole time, whatever was overdue before', async () => {
+  const { clock, deaths } = started(8_000);
+  await clock.advance(8_000);
+  clock.sleep(3_600_000);
+  await clock.advance(4_900);
+  expect(deaths()).toBe(0);
+});
+
 test('after a sleep without an answer the connection is dead within the shorter time', async () => {
   const { clock, deaths } = started();
   clock.sleep(3_600_000);

@@ -67,6 +67,18 @@ test('a hint is for the close that follows it, not for a later one', async () =>
   expect(client.status.retryInMs).toBe(1_000);
 });
 
+test('nor for one after a pause that came between', async () => {
+  const { socket, clock, client, page } = await startClient();
+  socket().hello();
+  socket().frame({ type: 'reconnect', after_ms: 10, cursor: '120-0' });
+  page.signal('freeze');
+  page.signal('wake');
+  await clock.advance(1_000);
+  socket().hello({ resumed: true });
+  socket().serverClose(1006);
+  expect(client.status.retryInMs).toBe(2_500);
+});
+
 test.each([
   [4403, 'administrator'],
   [4409, 'replaced'],
@@ -175,7 +187,7 @@ test('a socket that opens and says nothing is given up', async () => {
 });
 
 test('what an abandoned socket still says is not heard', async () => {
-  const { sockets, socket, clock, heard } = await startClient();
+  const { sockets, socket, clock, heard, client } = await startClient();
   socket().hello();
   await clock.advance(35_000);
   expect(sockets.length).toBe(2);
@@ -185,6 +197,7 @@ test('what an abandoned socket still says is not heard', async () => {
   old?.serverClose(4403);
   expect(heard('message')).toEqual([]);
   expect(sockets.length).toBe(2);
+  expect(client.state).toBe('reconnecting');
 });
 
 test('silence after a ping reconnects', async () => {

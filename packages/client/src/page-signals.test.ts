@@ -154,6 +154,7 @@ test('whoever looks does not wait for the back-off, and flipping between tabs is
     page.signal('rest');
     page.signal('wake');
     await clock.advance(10);
+    socket().refuse();
   }
   expect(sockets.length).toBe(before + 1);
 });

@@ -14,7 +14,7 @@ test('the newest news counts; repeats and older ones are ignored', () => {
   for (const [status, atMs] of [
     ['online', 20],
     ['offline', 10],
-    ['online', 20],
+    ['offline', 20],
     ['offline', 30],
   ] as const)
     presence.apply(entry('u2', status, atMs));
@@ -24,6 +24,13 @@ test('the newest news counts; repeats and older ones are ignored', () => {
 
 test('somebody of whom nothing was said is neither online nor offline', () => {
   expect(store().presence.of('u2')).toBe(undefined);
+});
+
+test('of two at the same moment the first counts', () => {
+  const { presence } = store();
+  presence.apply(entry('u2', 'online', 20));
+  presence.apply(entry('u2', 'offline', 20));
+  expect(presence.of('u2')?.status).toBe('online');
 });
 
 test('a snapshot replaces everything, also with older times (a Redis that lost its data)', () => {
