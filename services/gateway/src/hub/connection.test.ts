@@ -16,6 +16,26 @@ test('several frames of one batch leave in one packet, in order', () => {
   expect(socket.packets.map((packet) => packet.map((text) => (JSON.parse(text) as { n: number }).n))).toEqual([[1, 2]]);
 });
 
+// A cursor that only the stream can judge takes a round trip: a snapshot, or word of the token's end, may fall into that time.
+test('nothing is said before the hello: it waits', async () => {
+  const { connection, socket } = greetingConnection(testContext());
+  connection.writeControl({ type: 'token.expiring', expires_in_ms: 1 });
+  connection.writeControl({ type: 'presence.snapshot', presence: [] });
+  expect(socket.sent).toEqual([]);
+  connection.greet(hello());
+  connection.requireSync('cursor_unknown', null);
+  await connection.greeted();
+  expect(socket.types()).toEqual(['hello', 'sync.required', 'token.expiring', 'presence.snapshot']);
+});
+
+test('what waits for the hello of a connection that closes before it is dropped', async () => {
+  const { connection, socket } = greetingConnection(testContext());
+  connection.writeControl({ type: 'presence.snapshot', presence: [] });
+  connection.close('drain');
+  await connection.greeted();
+  expect(socket.sent).toEqual([]);
+});
+
 test('the walk writes only what lies above the position at which the connection went live', () => {
   const { connection, socket } = greetingConnection(testContext());
   connection.greet(hello());

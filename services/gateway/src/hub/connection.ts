@@ -180,9 +180,13 @@ export class Connection {
     return this.#writePulled(frame, type, this.#mode === 'live' || this.#mode === 'replaying');
   }
 
-  /** A frame about the connection itself: always queued. A client that only asks and never reads is closed. */
+  /**
+   * A frame about the connection itself: always queued, after `hello` if that has not been sent. A client that only asks and never reads is
+   * closed.
+   */
   writeControl(frame: ServerFrame): void {
     if (!this.isOpen) return;
+    if (!this.isGreeted) return void this.greeted().then(() => this.writeControl(frame));
     const text = encodeFrame(frame);
     if (this.#bufferedBytes() > 2 * this.#context.limits.maxBytes) {
       this.close('slow_consumer');
