@@ -8,4 +8,6 @@ export interface BenchOptions {
   readonly isSmoke: boolean;
   readonly loadProcesses: number;
   readonly profileDir: string | undefined;
+  /** Where results, report and plots are kept; undefined: nowhere. */
+  readonly resultsDir: string | undefined;
 }

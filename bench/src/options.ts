@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { BenchOptions } from './bench-options.js';
 import { scenarioNames } from './scenarios/scenarios.js';
@@ -12,6 +13,7 @@ export const usage = `npm run bench -- [options]
   --repetitions n      of every measurement; the default is ${fullSizes.repetitions}
   --scale x            so much of the events and the time, e.g. 0.2 for a quick look at a change
   --sockets n          of the fan-out, only the cells with that many
+  --results dir        where the results are kept; a whole run keeps them in bench/results, any other one nowhere
   --cpu-prof dir       every replica of the gateway writes a CPU profile into this folder, and its hottest functions are printed`;
 
 /** @throws with one sentence for whoever typed it */
@@ -25,6 +27,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
       repetitions: { type: 'string' },
       scale: { type: 'string' },
       sockets: { type: 'string' },
+      results: { type: 'string' },
       'cpu-prof': { type: 'string' },
     },
   });
@@ -33,9 +36,16 @@ export function readOptions(args: readonly string[]): BenchOptions {
     targets: chosen('system', values.targets, targetNames),
     sizes: chosenSizes(values.smoke ? smokeSizes : fullSizes, values),
     isSmoke: values.smoke,
+    resultsDir: values.results === undefined ? keptDir(values) : resolve(values.results),
     loadProcesses: 2,
     profileDir: values['cpu-prof'] === undefined ? undefined : resolve(values['cpu-prof']),
   };
+}
+
+/** Only what was measured in full, and all of it at once, replaces the results that are kept. */
+function keptDir({ smoke, ...narrowed }: { readonly smoke: boolean; readonly [option: string]: unknown }): string | undefined {
+  const isWhole = !smoke && Object.values(narrowed).every((value) => value === undefined);
+  return isWhole ? fileURLToPath(new URL('../results', import.meta.url)) : undefined;
 }
 
 function chosen<T extends string>(what: string, list: string | undefined, known: readonly T[]): readonly T[] {

@@ -1,34 +1,58 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Bench } from './bench.js';
+import type { BenchOptions } from './bench-options.js';
+import { machineFacts } from './host/machine-facts.js';
 import { readOptions, usage } from './options.js';
 import { printProfiles, profilesIn } from './report/print-profiles.js';
 import { Recorder } from './report/recorder.js';
-import type { ScenarioResult } from './report/result.js';
-import { scenarios } from './scenarios/scenarios.js';
+import type { RunResult, ScenarioResult } from './report/result.js';
+import { printTargets } from './report/print-targets.js';
+import { writeResults } from './report/write-results.js';
+import { scenarioNames, scenarios } from './scenarios/scenarios.js';
 
-async function main(): Promise<void> {
-  const options = readOptions(process.argv.slice(2));
-  const profilesBefore = prepareProfiles(options.profileDir);
+async function measure(options: BenchOptions): Promise<ScenarioResult[]> {
   const bench = await Bench.start(options);
   const results: ScenarioResult[] = [];
   try {
     for (const scenario of scenarios.filter(({ name }) => options.scenarios.includes(name))) {
-      console.log(`\n── ${scenario.name}: ${scenario.about}`);
+      const { name, about } = scenario;
+      console.log(`\n── ${name}: ${about}`);
       const recorder = new Recorder();
-      const startMs = performance.now();
       await scenario.run(bench, recorder);
-      results.push(recorder.result(scenario.name, scenario.about, Math.round((performance.now() - startMs) / 1000)));
+      results.push(recorder.result(name, about));
     }
   } finally {
     await bench.stop();
   }
-  if (options.profileDir !== undefined) printProfiles(options.profileDir, profilesBefore);
+  return results;
 }
 
-function prepareProfiles(dir: string | undefined): ReadonlySet<string> {
-  if (dir === undefined) return new Set();
-  mkdirSync(dir, { recursive: true });
-  return new Set(profilesIn(dir));
+/** A smoke run writes everything too, to see that it can, and throws it away. */
+function keep(run: RunResult, { resultsDir, isSmoke }: BenchOptions): void {
+  if (resultsDir !== undefined) writeResults(resultsDir, run, scenarioNames);
+  else if (isSmoke) {
+    const dir = mkdtempSync(join(tmpdir(), 'bench-smoke-'));
+    writeResults(dir, run, scenarioNames);
+    rmSync(dir, { recursive: true });
+  }
+}
+
+function profilesBefore({ profileDir }: BenchOptions): ReadonlySet<string> {
+  if (profileDir === undefined) return new Set();
+  mkdirSync(profileDir, { recursive: true });
+  return new Set(profilesIn(profileDir));
+}
+
+async function main(): Promise<void> {
+  const options = readOptions(process.argv.slice(2));
+  const known = profilesBefore(options);
+  const machine = machineFacts();
+  const run = { machine, scenarios: await measure(options) };
+  keep(run, options);
+  if (!options.isSmoke) printTargets(run.scenarios);
+  if (options.profileDir !== undefined) printProfiles(options.profileDir, known);
 }
 
 if (process.argv.includes('--help')) console.log(usage);

@@ -8,14 +8,18 @@ import type { Target } from '../targets/target.js';
 export async function groupLag({ name, redis }: Target): Promise<number | undefined> {
   if (name !== 'gateway') return undefined;
   const groups = await redis.call('XINFO', 'GROUPS', 'messenger.events');
-  const [group] = Array.isArray(groups) ? groups : [];
+  const group = listOf(groups)[0];
   const [lag, pending] = [fieldOf(group, 'lag'), fieldOf(group, 'pending')];
   return lag === undefined || pending === undefined ? undefined : lag + pending;
 }
 
 /** From a flat list of names and values. */
 function fieldOf(group: Reply | undefined, field: string): number | undefined {
-  if (!Array.isArray(group)) return undefined;
-  const value: unknown = group[group.indexOf(field) + 1];
+  const list = listOf(group);
+  const value = list[list.indexOf(field) + 1];
   return typeof value === 'number' ? value : undefined;
+}
+
+function listOf(reply: Reply | undefined): readonly Reply[] {
+  return typeof reply === 'object' && reply !== null ? reply : [];
 }

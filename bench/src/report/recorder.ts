@@ -4,6 +4,8 @@ import type { Plot, ScenarioResult, Table } from './result.js';
 
 /** Takes down what a scenario finds out, and says it on the console as it comes. */
 export class Recorder {
+  readonly #startedAt = new Date();
+  readonly #startMs = performance.now();
   readonly #figures = new Map<string, Summary>();
   readonly #tables: Table[] = [];
   readonly #plots: Plot[] = [];
@@ -38,7 +40,17 @@ export class Recorder {
     console.log(`  … ${text}`);
   }
 
-  result(name: string, about: string, tookS: number): ScenarioResult {
-    return { name, about, tookS, figures: Object.fromEntries(this.#figures), tables: this.#tables, plots: this.#plots, notes: this.#notes };
+  result(name: string, about: string): ScenarioResult {
+    const tookS = Math.round((performance.now() - this.#startMs) / 1000);
+    return {
+      name,
+      about,
+      measuredAt: this.#startedAt.toISOString(),
+      tookS,
+      figures: Object.fromEntries(this.#figures),
+      tables: this.#tables,
+      plots: this.#plots,
+      notes: this.#notes,
+    };
   }
 }

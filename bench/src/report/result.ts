@@ -1,3 +1,4 @@
+import type { MachineFacts } from '../host/machine-facts.js';
 import type { Summary } from '../measure/statistics.js';
 
 export interface Table {
@@ -31,10 +32,17 @@ export interface Axis {
 export interface ScenarioResult {
   readonly name: string;
   readonly about: string;
+  /** ISO 8601. */
+  readonly measuredAt: string;
   readonly tookS: number;
   /** By id, e.g. `fanout/1000/20/gateway`; units are in the tables. */
   readonly figures: Readonly<Record<string, Summary>>;
   readonly tables: readonly Table[];
   readonly plots: readonly Plot[];
   readonly notes: readonly string[];
+}
+
+export interface RunResult {
+  readonly machine: MachineFacts;
+  readonly scenarios: readonly ScenarioResult[];
 }

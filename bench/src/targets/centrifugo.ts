@@ -8,7 +8,7 @@ import type { Target } from './target.js';
 /** The version of the `centrifugo` on the PATH; `undefined` when there is none. */
 export function centrifugoVersion(): string | undefined {
   const { status, stdout } = spawnSync('centrifugo', ['version'], { encoding: 'utf8' });
-  return status === 0 ? /v\d[\w.-]*/.exec(stdout)?.[0] : undefined;
+  return status === 0 ? (/v\d[\w.-]*/.exec(stdout)?.[0] ?? 'unknown') : undefined;
 }
 
 /**
