@@ -70,13 +70,9 @@ export class RedisServer {
 
   /** One command on a connection of the server object's own. @throws Redis's error */
   async call(...args: readonly (string | number | Uint8Array)[]): Promise<Reply> {
-    if (this.#client?.isOpen !== true) {
+    if (this.#client === undefined || !this.#client.isOpen) {
       const [user] = this.#options.users ?? [];
-      this.#client = await RespClient.connect({
-        port: this.port,
-        tls: this.#options.tls === true,
-        ...(user === undefined ? {} : { user }),
-      });
+      this.#client = new RespClient({ port: this.port, tls: this.#options.tls === true, ...(user === undefined ? {} : { user }) });
     }
     return this.#client.call(...args);
   }

@@ -18,21 +18,26 @@ export interface RespAddress {
 export class RespClient {
   readonly #socket: Socket;
   readonly #waiting: Waiting[] = [];
+  readonly #authenticated: Promise<Reply>;
   #received = Buffer.alloc(0);
 
-  private constructor(socket: Socket) {
-    this.#socket = socket;
-    socket.on('data', (chunk: Buffer) => this.#read(chunk));
-    socket.on('error', () => socket.destroy());
-    socket.on('close', () => {
+  /** Connects by itself; what is called before that waits. */
+  constructor({ port, tls = false, user }: RespAddress) {
+    const where = { port, host: '127.0.0.1' };
+    this.#socket = tls ? connectTls({ ...where, rejectUnauthorized: false }) : connectTcp(where);
+    this.#socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    this.#socket.on('error', () => this.#socket.destroy());
+    this.#socket.on('close', () => {
       for (const { reject } of this.#waiting.splice(0)) reject(new Error('the connection to Redis was closed'));
     });
+    this.#authenticated = user === undefined ? Promise.resolve(null) : this.call('AUTH', user.name, user.password);
+    this.#authenticated.catch(() => undefined); // told by `connect`, and by Redis to every call that follows
   }
 
-  static async connect({ port, tls = false, user }: RespAddress): Promise<RespClient> {
-    const where = { port, host: '127.0.0.1' };
-    const client = new RespClient(tls ? connectTls({ ...where, rejectUnauthorized: false }) : connectTcp(where));
-    if (user !== undefined) await client.call('AUTH', user.name, user.password);
+  /** The same, but resolves when Redis has accepted the user. @throws when it doesn't */
+  static async connect(address: RespAddress): Promise<RespClient> {
+    const client = new RespClient(address);
+    await client.#authenticated;
     return client;
   }
 
