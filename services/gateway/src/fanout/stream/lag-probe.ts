@@ -7,7 +7,9 @@ import type { Lag } from './stream-metrics.js';
 const lagFigures = LuaScript.load(new URL('./scripts/lag-figures.lua', import.meta.url));
 
 /** Figures at most this old are on the metrics page and in the registry. */
-const everyMs = 1000;
+const probeEveryMs = 1000;
+/** Until reading has begun, so that the first figures come with it. */
+const waitEveryMs = 50;
 
 export interface LagProbeOptions {
   readonly stream: string;
@@ -36,7 +38,8 @@ export class LagProbe {
   }
 
   run(signal: AbortSignal): Promise<void> {
-    const { clock, logger } = this.#deps;
+    const { clock, logger, handledId } = this.#deps;
+    const everyMs = (): number => (handledId() === undefined ? waitEveryMs : probeEveryMs);
     return runLoop({ name: 'lag probe', signal, clock, logger, everyMs }, () => this.#round());
   }
 
