@@ -7,6 +7,7 @@ import {
   type SyncCompleteFrame,
   type SyncRequiredFrame,
 } from '@event-gateway/protocol';
+import { AskedSyncs } from './asked-syncs.js';
 import { messageOf, readFrame } from './read-frame.js';
 import { SeqTrack } from './seq-track.js';
 
@@ -45,7 +46,7 @@ export class FrameAudit {
   /** Counts the announced holes; a sync that began after the newest one ends the debt. */
   #holes = 0;
   #owes = false;
-  #holesAtSync: number | undefined;
+  readonly #syncs = new AskedSyncs();
 
   constructor(complain: (complaint: string) => void) {
     this.#complain = complain;
@@ -62,16 +63,19 @@ export class FrameAudit {
     this.#floor = undefined;
     this.#isGreeted = false;
     this.#mustBeTold = false;
-    this.#holesAtSync = undefined;
+    this.#syncs.forget();
   }
 
   /** The client has sent this frame. */
   sent(text: string): void {
-    const frame: unknown = JSON.parse(text);
-    const isSync = typeof frame === 'object' && frame !== null && 'type' in frame && frame.type === 'sync';
-    if (!isSync || ('next' in frame && frame.next !== undefined)) return;
+    const parsed: unknown = JSON.parse(text);
+    const frame = new Map<string, unknown>(Object.entries(parsed ?? {}));
+    if (frame.get('type') !== 'sync') return;
+    const ref = frame.get('ref');
+    const knownRef = typeof ref === 'string' ? ref : undefined;
+    if (typeof frame.get('next') === 'string') return this.#syncs.wentOn(knownRef);
     this.counts.syncs++;
-    this.#holesAtSync = this.#holes;
+    this.#syncs.asked(knownRef, this.#holes);
   }
 
   /** The client has received this. */
@@ -118,7 +122,7 @@ export class FrameAudit {
         if (isStreamId(frame.cursor)) this.#raiseFloor(frame.cursor);
         return this.#raise(frame.cursor);
       case 'error':
-        if (frame.error.code.startsWith('sync_')) this.#holesAtSync = undefined;
+        if (frame.error.code.startsWith('sync_')) this.#syncs.ended(frame.error.ref);
         return;
       case 'auth.ok':
       case 'token.expiring':
@@ -140,9 +144,9 @@ export class FrameAudit {
   #syncComplete(frame: SyncCompleteFrame): void {
     this.#raise(frame.cursor);
     for (const [conversationId, seq] of frame.conversations) this.#track(conversationId).raise(seq);
-    if (frame.has_more || !this.#owes || this.#holesAtSync !== this.#holes) return;
+    if (frame.has_more) return this.#syncs.hasMore(frame.ref);
+    if (this.#syncs.ended(frame.ref) !== this.#holes || !this.#owes) return;
     this.#owes = false;
-    this.#holesAtSync = undefined;
     for (const [conversationId, track] of this.#tracks) {
       const { lowestAbove, contiguous } = track;
       if (lowestAbove === undefined) continue;
@@ -171,7 +175,7 @@ export class FrameAudit {
 
   #syncedFrame(frame: DurableFrame): void {
     this.counts.synced++;
-    if (this.#holesAtSync === undefined) this.#complainHere('a synced frame that nobody has asked for');
+    if (this.#syncs.areNone) this.#complainHere('a synced frame that nobody has asked for');
     this.#message(frame, false);
   }
 

@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../eventually.js';
 import { freePort } from '../network/free-port.js';
@@ -98,6 +99,8 @@ class Run {
     await this.#startClients(replicas, injector);
     const writers = new Writers(this.#messenger, this.#population, new SeededRandom(seed + 1), () => bus.masterPort());
     this.#writers = writers;
+    const delay = monitorEventLoopDelay({ resolution: 10 });
+    delay.enable();
     const lastFaultMs = await this.#injectFaults(injector, writers);
     const wholeAfterMs = await this.#untilWhole(replicas, writers, lastFaultMs);
     // Whoever is whole must also be there for what comes next.
@@ -108,7 +111,16 @@ class Run {
     const counts = sumCounts(this.#clients);
     for (const complaint of complainOfNeedlessSyncs(this.#schedule, counts, this.#clients.length)) this.#complaints.add(complaint);
     const { messageCount: messages } = this.#messenger;
-    return { schedule: this.#schedule, complaints: [...this.#complaints], wholeAfterMs, messages, retries: writers.retries, counts };
+    const heldUpMs = delay.max / 1e6;
+    return {
+      schedule: this.#schedule,
+      complaints: [...this.#complaints],
+      wholeAfterMs,
+      messages,
+      retries: writers.retries,
+      heldUpMs,
+      counts,
+    };
   }
 
   async stop(): Promise<void> {

@@ -11,6 +11,8 @@ export interface Verdict {
   readonly messages: number;
   /** Events that had to be put on the bus once more, since Redis had not confirmed them. */
   readonly retries: number;
+  /** The longest time in which this process, which is the clients and the messenger, did not get to run. */
+  readonly heldUpMs: number;
   /** All clients together. */
   readonly counts: AuditCounts;
 }
@@ -37,7 +39,7 @@ export function complainOfNeedlessSyncs(schedule: Schedule, { told, syncs }: Aud
   return syncs > clientCount ? [...complaints, `${syncs - clientCount} syncs, although nothing can have been lost`] : complaints;
 }
 
-export function describeVerdict({ schedule, complaints, wholeAfterMs, messages, retries, counts }: Verdict): string[] {
+export function describeVerdict({ schedule, complaints, wholeAfterMs, messages, retries, heldUpMs, counts }: Verdict): string[] {
   const whole = wholeAfterMs === undefined ? 'never whole' : `whole ${(wholeAfterMs / 1000).toFixed(1)} s after the last fault`;
   const told = [...counts.told].map(([reason, count]) => `${reason} ${count}`).join(', ') || 'nobody';
   const closes = [...counts.closes].map(([code, count]) => `${code} ${count}`).join(', ') || 'none';
@@ -45,11 +47,13 @@ export function describeVerdict({ schedule, complaints, wholeAfterMs, messages, 
     `seed ${schedule.seed} (${schedule.variant}): ${complaints.length === 0 ? 'held' : 'FAILED'}, ${whole}`,
     `  ${schedule.faults.length} faults, ${messages} messages (${retries} published again), ${counts.durable} live frames, ${counts.synced} synced`,
     `  ${counts.hellos} connections, ${counts.resumed} resumed, ${counts.syncs} syncs; told: ${told}; closed: ${closes}`,
+    ...(heldUpMs > noticeableMs ? [`  the machine was busy: this process was held up for ${Math.round(heldUpMs)} ms at a time`] : []),
     ...summarize(complaints).map((complaint) => `  ! ${complaint}`),
   ];
 }
 
 const maxLines = 40;
+const noticeableMs = 200;
 
 /** The same complaint of many clients is one line. */
 function summarize(complaints: readonly string[]): string[] {
