@@ -25,7 +25,7 @@ export class TokenSigner {
   }
 
   /** `undefined` leaves a member out. */
-  token(claims: Fields, header: Fields = {}): string {
+  token(claims: Fields | readonly unknown[], header: Fields = {}): string {
     const signed = this.#signed(claims, { alg: 'RS256', ...header });
     return `${signed}.${sign('sha256', Buffer.from(signed), this.#privateKey).toString('base64url')}`;
   }
