@@ -71,7 +71,7 @@ function layOutNginx() {
   chmodSync(join(target, 'key.pem'), 0o644); // of a certificate that protects nothing: the container's own user must read it
 }
 
-run(process.execPath, [join(root, 'packages/fleet/bin/setup.mjs')]);
+run(process.execPath, [join(root, 'packages/fleet/bin/setup.mjs'), '--only-build']);
 for (const service of services) {
   rmSync(join(out, service), { recursive: true, force: true });
   layOut(service);

@@ -55,16 +55,14 @@ function checkNode() {
 
 function installSystemPackages() {
   const missing = Object.keys(systemCommands).filter((command) => !isInstalled(command));
-  if (missing.includes('redis-server') && process.env.TEST_REDIS_URL) {
-    say('no redis-server here: TEST_REDIS_URL is used, and whatever starts a Redis of its own will say that it cannot');
-    missing.splice(missing.indexOf('redis-server'), 1);
-  }
   if (missing.length === 0) return;
   const names = (kind) => missing.map((command) => systemCommands[command][kind]).join(' ');
   const prefix = isInstalled('apt-get') ? rootPrefix() : undefined;
   if (prefix === undefined) {
+    const byHand = `sudo apt-get install -y ${names('debian')} (Debian, Ubuntu) or brew install ${names('brew')} (macOS)`;
+    const inContainers = 'node deploy/docker/prepare.mjs && docker compose -f deploy/compose.yaml up --build';
     fail(
-      `${missing.join(', ')} missing; install with: sudo apt-get install -y ${names('debian')} (Debian, Ubuntu) or brew install ${names('brew')} (macOS).`,
+      `${missing.join(', ')} missing; install with: ${byHand}.${isInstalled('docker') ? ` Or have the demo in containers: ${inContainers}` : ''}`,
     );
   }
   say(`installing ${names('debian')} with apt-get`);
@@ -146,7 +144,8 @@ function build() {
 }
 
 checkNode();
-installSystemPackages();
+// Containers bring their own Redis and nginx: whoever only builds images needs neither here.
+if (!process.argv.includes('--only-build')) installSystemPackages();
 installPackages();
 build();
 say('ready');

@@ -8,8 +8,6 @@ export interface HostEnvironment {
   readonly home: string;
   /** Set: temporary folders with every process's log stay after the fleet has stopped. */
   readonly keepsFiles: boolean;
-  /** A Redis to use where no `redis-server` is installed, e.g. redis://localhost:6379. It is flushed. */
-  readonly redisUrl: string | undefined;
 }
 
 export function hostEnvironment(): HostEnvironment {
@@ -17,6 +15,5 @@ export function hostEnvironment(): HostEnvironment {
     path: [process.env['PATH'] ?? '', ...morePaths].filter((part) => part !== '').join(':'),
     home: process.env['HOME'] ?? '/',
     keepsFiles: (process.env['FLEET_KEEP_FILES'] ?? '') !== '',
-    redisUrl: process.env['TEST_REDIS_URL'],
   };
 }
