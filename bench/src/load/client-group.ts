@@ -1,7 +1,16 @@
 import { build, type Histogram } from 'hdr-histogram-js';
 import { readStamp } from '../workload/stamp.js';
-import type { LoadClient } from './load-client.js';
-import type { ClientProtocol } from './protocols/client-protocol.js';
+import type { ClientProtocol, LoadUser } from './protocols/client-protocol.js';
+
+/** An open connection of a group. */
+export interface GroupClient {
+  readonly user: LoadUser;
+  readonly localAddress: string;
+  /** The last one that it was told, if the group follows cursors. */
+  readonly cursor: string | undefined;
+  send(text: string): void;
+  destroy(): void;
+}
 
 /** What the clients of a group have seen since its counters were last reset. */
 export interface GroupCounts {
@@ -28,11 +37,11 @@ const heartbeatTickMs = 100;
 export class ClientGroup {
   readonly protocol: ClientProtocol;
   readonly followsCursors: boolean;
-  readonly #clients = new Set<LoadClient>();
+  readonly #clients = new Set<GroupClient>();
   readonly #prefix: Buffer;
   readonly #heartbeat: NodeJS.Timeout | undefined;
   readonly #others = new Map<string, number>();
-  #onLost: ((client: LoadClient) => void) | undefined;
+  #onLost: ((client: GroupClient) => void) | undefined;
   #frames = 0;
   #bytes = 0;
   #lastFrameUs = 0;
@@ -46,20 +55,20 @@ export class ClientGroup {
     if (heartbeat !== undefined) this.#heartbeat = setInterval(this.#beatsOf(heartbeat), heartbeatTickMs);
   }
 
-  get clients(): Iterable<LoadClient> {
+  get clients(): Iterable<GroupClient> {
     return this.#clients;
   }
 
-  add(client: LoadClient): void {
+  add(client: GroupClient): void {
     this.#clients.add(client);
   }
 
-  remove(client: LoadClient): void {
+  remove(client: GroupClient): void {
     if (this.#clients.delete(client)) this.#onLost?.(client);
   }
 
   /** Called for every open client that closes, whoever closed it. */
-  onLost(listener: (client: LoadClient) => void): void {
+  onLost(listener: (client: GroupClient) => void): void {
     this.#onLost = listener;
   }
 

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { monotonicUs } from '../host/monotonic-clock.js';
-import type { ClientGroup } from './client-group.js';
+import type { ClientGroup, GroupClient } from './client-group.js';
 import { FrameReader, type FrameSink } from './frame-reader.js';
 import { maskedPong, maskedText } from './masked-frame.js';
 import type { LoadUser } from './protocols/client-protocol.js';
@@ -22,10 +22,9 @@ const readBuffer = Buffer.allocUnsafeSlow(65_536);
 const headerEnd = '\r\n\r\n';
 
 /** One WebSocket that counts what it gets: no events, no promises and no strings for a frame. */
-export class LoadClient implements FrameSink {
+export class LoadClient implements FrameSink, GroupClient {
   readonly user: LoadUser;
   readonly localAddress: string;
-  /** The last one that it was told, if the group follows cursors. */
   cursor: string | undefined;
   readonly #group: ClientGroup;
   readonly #frames = new FrameReader();

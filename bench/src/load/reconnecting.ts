@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicUs } from '../host/monotonic-clock.js';
-import type { ClientGroup } from './client-group.js';
+import type { ClientGroup, GroupClient } from './client-group.js';
 import { LoadClient } from './load-client.js';
 
 /** What clients do when their connection is gone: what the project's own client does. */
@@ -54,7 +54,7 @@ export class Reconnecting {
     this.#isOver = true;
   }
 
-  async #bringBack(lost: LoadClient): Promise<void> {
+  async #bringBack(lost: GroupClient): Promise<void> {
     this.#lost++;
     await sleep(Math.random() * this.#policy.jitterMs);
     for (let attempt = 0; !this.#isOver && !(await this.#tryOnce(lost)); attempt++) {
@@ -64,7 +64,7 @@ export class Reconnecting {
     this.#lastBackUs = monotonicUs();
   }
 
-  async #tryOnce({ user, cursor, localAddress }: LoadClient): Promise<boolean> {
+  async #tryOnce({ user, cursor, localAddress }: GroupClient): Promise<boolean> {
     const { ports, sendsCursor, thenSends } = this.#policy;
     const port = ports[Math.floor(Math.random() * ports.length)] ?? 0;
     const client = new LoadClient(this.#group, user, { port, localAddress }, sendsCursor ? cursor : undefined);
