@@ -33,7 +33,7 @@ async function makeStreamSource(): Promise<SourceUnderTest> {
   return { source, handler, publish: (names) => publish(server, names), cut: () => killReader(server, 'r1') };
 }
 
-async function makePubsubSource(): Promise<SourceUnderTest & { metrics: Metrics }> {
+async function makePubsubSource(): Promise<SourceUnderTest & { metrics: Metrics; received(): Promise<void> }> {
   const connections = new RedisConnections({ url: server.url, commandTimeoutMs: 300 }, systemClock, silentLogger);
   const handler = new PubsubHandler();
   const metrics = new Metrics();
@@ -46,6 +46,8 @@ async function makePubsubSource(): Promise<SourceUnderTest & { metrics: Metrics 
     connections.stop();
     await source.stop();
   });
+  let probes = 0;
+  connections.subscriber.subscribe('probe', () => probes++);
   source.start();
   connections.start();
   await eventually(() => source.isReady().length === 0);
@@ -53,6 +55,12 @@ async function makePubsubSource(): Promise<SourceUnderTest & { metrics: Metrics 
     source,
     handler,
     metrics,
+    // Messages of one connection come in order: once this one is here, all that were published before it are.
+    received: async () => {
+      const before = probes;
+      await server.call('PUBLISH', 'probe', '');
+      await eventually(() => probes > before);
+    },
     publish: (names) => Promise.all(names.map((name) => server.call('PUBLISH', stream, name))),
     cut: async () => {
       await server.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
@@ -99,11 +107,12 @@ describe('the pub/sub source', () => {
   });
 
   test('drops what it cannot keep, and tells that like any other loss', async () => {
-    const { handler, publish: send } = await makePubsubSource();
+    const { handler, publish: send, received } = await makePubsubSource();
     handler.hold();
     await send(['first']);
     await eventually(() => handler.isHandling);
     for (let round = 0; round < 6; round++) await send(Array.from({ length: 10_000 }, (_, index) => `${round}.${index}`));
+    await received();
     handler.release();
     await eventually(() => expect(handler.gaps).toHaveLength(1));
     expect(handler.names.length).toBeLessThanOrEqual(50_001);
