@@ -57,7 +57,7 @@ export class TokenSigner {
     return `${signed}.${createHmac('sha256', secrets[form]()).update(signed).digest('base64url')}`;
   }
 
-  #signed(claims: Fields, header: Fields): string {
+  #signed(claims: Fields | readonly unknown[], header: Fields): string {
     return [{ typ: 'JWT', kid: this.kid, ...header }, claims].map((part) => base64url(JSON.stringify(part))).join('.');
   }
 }
