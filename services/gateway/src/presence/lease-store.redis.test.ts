@@ -325,10 +325,11 @@ describe('peers', () => {
 
   test('what is written is read back, for a day', async () => {
     const store = peerStore();
-    await store.write([
+    const written = await store.write([
       { userId: user('a'), add: [user('b'), user('c')], remove: [] },
       { userId: user('b'), add: [user('a')], remove: [] },
     ]);
+    expect(written).toEqual([true, true]);
     await store.write([{ userId: user('a'), add: [user('d')], remove: [user('c')] }]);
     const sets = await store.read([user('a'), user('b'), user('nobody')], 100);
     expect(sets.map((peers) => peers?.toSorted())).toEqual([['b', 'd'], ['a'], []]);

@@ -49,7 +49,7 @@ export interface LeaseStoreOptions {
   readonly commandTimeoutMs: number;
 }
 
-/** Measured: 100 users keep Redis busy for about a quarter of a millisecond, which nobody else notices. */
+/** Measured: 100 users keep Redis busy for about half a millisecond, which nobody else notices. */
 const chunkUsers = 100;
 /** Users whose presence one script reads: reading is cheaper than writing. */
 const readUsers = 1000;

@@ -94,6 +94,19 @@ async function disconnect(model: ModelUser, claim: Claim): Promise<void> {
   expect(claim.endsMs, `${model.id}: the grace counts from the close`).toBeGreaterThanOrEqual(closedMs + times.graceMs - 5);
 }
 
+/** A page that is reloaded: closed and open again before, while or after the close is written. Nobody hears of it. */
+async function reload(model: ModelUser, claim: Claim, pauseMs: number): Promise<void> {
+  const connection = claim.connections.pop();
+  if (connection === undefined) return;
+  claim.place.replica.hub.close(connection);
+  await systemClock.sleep(pauseMs);
+  const sinceMs = await redisMs();
+  claim.connections.push(claim.place.replica.connect(model.id));
+  await eventually(async () => ((await leaseEnd(model, claim.holder)) ?? 0) >= sinceMs + times.leaseTtlMs, patience);
+  await catchUp();
+  expect(log.of(model.id), `${model.id} after a reload`).toEqual(model.expected);
+}
+
 /** Nobody keeps him alive: offline must come, once, and not before his last lease is over. */
 async function awaitOffline(model: ModelUser): Promise<void> {
   const endsMs = model.endsMs;
@@ -111,7 +124,8 @@ async function step(model: ModelUser, random: Random): Promise<void> {
   const open = live.reduce((sum, { connections }) => sum + connections.length, 0);
   if (open === 0 && dice < 0.25) await awaitOffline(model);
   else if (open === 0 || (open < 3 && dice < 0.45)) await connect(model, random.pick(fleet.places));
-  else if (dice < 0.8) await disconnect(model, random.pick(live));
+  else if (dice < 0.7) await disconnect(model, random.pick(live));
+  else if (dice < 0.9) await reload(model, random.pick(live), random.between(0, 8));
   else await systemClock.sleep(random.between(10, times.graceMs));
   if (random.next() < 0.5) await systemClock.sleep(random.between(0, times.graceMs / 2));
 }
@@ -146,7 +160,8 @@ async function partition(place: Place): Promise<void> {
   for (const model of onlyHere) await eventually(() => expect(log.of(model.id)).toEqual(model.expected), patience);
   // Everybody's lease is written again before anything else is done to him.
   const sinceMs = await redisMs();
-  for (const model of heldHere) await eventually(async () => ((await leaseEnd(model, holder)) ?? 0) > sinceMs + times.graceMs, patience);
+  for (const model of heldHere)
+    await eventually(async () => ((await leaseEnd(model, holder)) ?? 0) >= sinceMs + times.leaseTtlMs, patience);
 }
 
 async function standStill(ms: number): Promise<void> {
@@ -175,7 +190,7 @@ async function settleLive(): Promise<void> {
   for (const model of users) {
     for (const { holder, connections } of model.claims) {
       if (connections.length === 0) continue;
-      await eventually(async () => ((await leaseEnd(model, holder)) ?? 0) > sinceMs + times.graceMs, patience);
+      await eventually(async () => ((await leaseEnd(model, holder)) ?? 0) >= sinceMs + times.leaseTtlMs, patience);
     }
   }
 }

@@ -46,6 +46,8 @@ export interface PresenceAnswer {
 
 /** Most peers of one user that are watched: what a client can show, and what one snapshot may cost. */
 const maxPeers = 2000;
+/** Whatever cut a connection may have cost leases as well: those are written again first. */
+const afterReturnMs = 1000;
 /** By then every replica has noticed a loss and has written its leases anew; a snapshot before that would say offline of the living. */
 const afterLossMs = 3000;
 
@@ -184,10 +186,10 @@ export class Presence {
     this.#relay.onMessage(text);
   }
 
-  /** SUBSCRIBE is confirmed again: transitions may have been missed, and whatever cut the connection may have cost more. */
+  /** SUBSCRIBE is confirmed again: transitions may have been missed. */
   onSubscriberReconnected(): void {
     this.#writer.rewriteAll();
-    this.#scheduleAll();
+    this.#scheduleAll(afterReturnMs);
   }
 
   /** Redis came back with less than it had (a new epoch): leases and peers are written anew, quietly, and everybody is told where we are. */
@@ -202,7 +204,7 @@ export class Presence {
   #onRedisBack(): void {
     this.#writer.rewriteAll();
     this.#keeper.rewriteAll();
-    this.#scheduleAll();
+    this.#scheduleAll(afterReturnMs);
   }
 
   #onRestored(): void {

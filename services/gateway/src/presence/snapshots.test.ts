@@ -155,6 +155,17 @@ describe('events meanwhile', () => {
     expect(connection.told('b')).toEqual(['online']);
   });
 
+  test('that a full socket loses are told by another snapshot', async () => {
+    const connection = connect(a, b);
+    void snapshots.into(connection, () => undefined);
+    await clock.advance(1);
+    snapshots.keep(connection, ...transition(b, 'online'));
+    online.add(b);
+    connection.isFull = true;
+    await clock.advance(1000 + snapshotSpreadMs);
+    expect(connection.believes('b')).toBe('online');
+  });
+
   test('a connection that closed meanwhile is not written to', async () => {
     const connection = connect(a, b);
     void snapshots.into(connection, (presence) => connection.writeControl({ type: 'presence.snapshot', presence }));

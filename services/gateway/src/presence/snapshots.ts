@@ -193,7 +193,9 @@ export class Snapshots {
     for (const [userId, { message, frame }] of hold.events) {
       const entry = known.get(userId);
       const isOlder = entry !== undefined && entry.status !== 'unknown' && message.atMs < entry.at_ms;
-      if (connection.isOpen && !isOlder) connection.writeEphemeral(frame, 'presence');
+      if (!connection.isOpen || isOlder) continue;
+      // A full socket lost it: a later snapshot says it again.
+      if (connection.writeEphemeral(frame, 'presence') === false) this.schedule(connection.userId, retryMs);
     }
   }
 }

@@ -1,7 +1,7 @@
 -- Adds and removes peers of some users, and keeps the sets alive.
 -- KEYS presence.peers:<user>, in the order of ARGV
 -- ARGV[1] how long a set lives without this call, ms; then per user: number to add, number to remove, those to add, those to remove
--- Reply: how many of the sets exist now
+-- Reply: { how many of the sets exist now }
 local ttl_ms = ARGV[1]
 
 local at, alive = 2, 0
@@ -14,4 +14,4 @@ for _, key in ipairs(KEYS) do
   at = at + removes
   alive = alive + redis.call('PEXPIRE', key, ttl_ms)
 end
-return alive
+return { alive }

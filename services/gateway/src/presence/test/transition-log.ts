@@ -8,7 +8,8 @@ export class TransitionLog {
   readonly redis: RedisConnections;
 
   constructor(url: string) {
-    this.redis = new RedisConnections({ url, commandTimeoutMs: 2000 }, systemClock, silentLogger);
+    // A log that reconnected because Redis stood still for a while would miss what follows.
+    this.redis = new RedisConnections({ url, commandTimeoutMs: 15_000 }, systemClock, silentLogger);
   }
 
   async start(): Promise<this> {
