@@ -25,7 +25,6 @@ export class CommandConnection implements CommandRedis {
   #inFlight = 0;
   /** Set by a timeout until the connection has been replaced: whatever is sent meanwhile would only wait for its own timeout. */
   #isSuspect = false;
-  #answeredAtMs = 0;
 
   constructor(options: RedisOptions, clock: Clock, log: ConnectionLog, connectionName = 'gateway.command') {
     this.#clock = clock;
@@ -84,15 +83,14 @@ export class CommandConnection implements CommandRedis {
     if (!this.isUp) throw new RedisUnavailableError(`${what}: not connected`);
     if (this.#inFlight + count > maxCommandsInFlight) throw new RedisUnavailableError(`${what}: too many commands wait for an answer`);
     this.#inFlight += count;
-    const sentAtMs = this.#clock.nowMs();
+    const { stream } = this.#redis;
+    const { bytesRead } = stream;
     try {
-      const reply = await send();
-      this.#answeredAtMs = this.#clock.nowMs();
-      return reply;
+      return await send();
     } catch (error) {
       const failure = toRedisError(error, what);
-      if (failure instanceof RedisReplyError) this.#answeredAtMs = this.#clock.nowMs();
-      else this.#lost(failure, sentAtMs);
+      const isSilent = stream === this.#redis.stream && stream.bytesRead === bytesRead;
+      if (failure instanceof RedisUnavailableError && isSilent) this.#lost(failure);
       throw failure;
     } finally {
       this.#inFlight -= count;
@@ -100,11 +98,11 @@ export class CommandConnection implements CommandRedis {
   }
 
   /**
-   * A command without an answer. If nothing else was answered since it was sent, the peer is dead or stopped, and a new connection
-   * is the only way to find out when it is back.
+   * A command without an answer, and nothing else has arrived since it was sent: the peer is dead or stopped, and a new connection is
+   * the only way to find out when it is back.
    */
-  #lost(failure: RedisUnavailableError, sentAtMs: number): void {
-    if (!this.isUp || this.#answeredAtMs > sentAtMs) return;
+  #lost(failure: RedisUnavailableError): void {
+    if (!this.isUp) return;
     this.#isSuspect = true;
     this.#log.failed('command', failure);
     this.#redis.disconnect(true);

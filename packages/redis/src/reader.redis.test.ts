@@ -1,7 +1,7 @@
-import { connect, createServer } from 'node:net';
 import { silentLogger, systemClock } from '@event-gateway/runtime';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually, freePort, TestRedis } from '../test/redis-server.js';
+import { slowLine } from '../test/slow-line.js';
 import type { Reader } from './reader.js';
 import { RedisConnections } from './redis-connections.js';
 import { RedisReplyError, RedisUnavailableError } from './redis-errors.js';
@@ -39,24 +39,6 @@ const createGroups = () =>
     ['XGROUP', 'CREATE', 's', 'g', '$', 'MKSTREAM'],
     ['XGROUP', 'CREATE', 'canary', 'g', '$', 'MKSTREAM'],
   ]);
-
-/** Passes on at most 64 KiB every 15 ms. */
-async function slowLine(port: number): Promise<{ port: number; close(): void }> {
-  const server = createServer((near) => {
-    const far = connect(port, '127.0.0.1');
-    near.pipe(far);
-    far.on('data', (chunk) => {
-      near.write(chunk);
-      far.pause();
-      setTimeout(() => far.resume(), (15 * chunk.length) / 65_536);
-    });
-    for (const socket of [near, far]) socket.on('error', () => undefined);
-    near.on('close', () => far.destroy());
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  return { port: typeof address === 'object' && address !== null ? address.port : 0, close: () => server.close() };
-}
 
 describe('a reader', () => {
   test('gets entries as bytes, with the calls that wait behind the blocking one answered at the same moment', async () => {

@@ -1,6 +1,7 @@
 import { silentLogger, systemClock } from '@event-gateway/runtime';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually, TestRedis } from '../test/redis-server.js';
+import { slowLine } from '../test/slow-line.js';
 import { RedisConnections } from './redis-connections.js';
 import { decodeArray } from './stream-replies.js';
 
@@ -92,6 +93,21 @@ describe('the subscriber', () => {
     await eventually(() => connections.command.isUp);
     await publish('a', 'again');
     await eventually(() => messages.includes('a:again'));
+  });
+
+  test('does not take a flood of messages for silence: the answer to its PING waits behind them', async () => {
+    const line = await slowLine(redis.port);
+    const distant = new RedisConnections({ url: `redis://127.0.0.1:${line.port}`, commandTimeoutMs: 200 }, systemClock, silentLogger);
+    let [received, losses] = [0, 0];
+    distant.subscriber.subscribe('flood', () => received++);
+    distant.subscriber.onReconnected(() => losses++);
+    distant.start();
+    await distant.subscriber.whenSubscribed();
+    for (let count = 0; count < 14; count++) await publish('flood', 'x'.repeat(1_000_000));
+    await eventually(() => received === 14);
+    expect(losses).toBe(0);
+    distant.stop();
+    line.close();
   });
 
   test('subscribes again after a restart of Redis', async () => {

@@ -118,9 +118,13 @@ export class SubscriberConnection implements Subscriber {
 
   async #ping(): Promise<void> {
     if (this.#redis.status !== 'ready') return;
+    const { stream } = this.#redis;
+    const { bytesRead } = stream;
     try {
       await this.#redis.ping();
     } catch (error) {
+      // The answer waits behind a flood of messages, which is no silence.
+      if (this.#redis.stream === stream && stream.bytesRead > bytesRead) return;
       this.#replace(error);
     }
   }
