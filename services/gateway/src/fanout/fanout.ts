@@ -5,7 +5,7 @@ import type { LoadableCards } from '../frames/frame-cards.js';
 import type { Hub, LocalUser } from '../hub/hub.js';
 import { RecipientMatcher } from '../hub/match-recipients.js';
 import { decodeEnvelopeBytes } from '../tail/decode-envelope.js';
-import { previousStreamId } from '../tail/previous-stream-id.js';
+import { precedingId } from '../tail/preceding-id.js';
 import type { RecentEvent } from '../tail/event-segment.js';
 import type { RecentEvents } from '../tail/recent-events.js';
 import { type Addressed, decodeEntry, toEvent } from './decode-entry.js';
@@ -95,7 +95,7 @@ export class Fanout implements BatchHandler, TailWarmer {
     const firstLeftOut = events[this.#tail.prepend(events)];
     const oldest = ids.at(-1);
     if (firstLeftOut !== undefined) this.#tail.setLowerBound(firstLeftOut.id);
-    else if (oldest !== undefined) this.#tail.setLowerBound(previousStreamId(oldest));
+    else if (oldest !== undefined) this.#tail.setLowerBound(precedingId(oldest));
     return firstLeftOut === undefined;
   }
 

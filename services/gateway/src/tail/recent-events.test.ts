@@ -2,7 +2,6 @@ import { compareStreamIds, type StreamId } from '@event-gateway/protocol';
 import { FakeClock } from '@event-gateway/runtime';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { previousStreamId } from './previous-stream-id.js';
 import { RecentEvents } from './recent-events.js';
 
 const id = (n: number): StreamId => `${n}-0` as StreamId;
@@ -98,11 +97,4 @@ test('a position is found for every cursor, kept or not', () => {
       },
     ),
   );
-});
-
-test('the greatest id below another', () => {
-  expect(previousStreamId('5-3' as StreamId)).toBe('5-2');
-  expect(previousStreamId('5-0' as StreamId)).toBe('4-18446744073709551615');
-  expect(previousStreamId('0-1' as StreamId)).toBe('0-0');
-  expect(previousStreamId('0-0' as StreamId)).toBe('0-0');
 });

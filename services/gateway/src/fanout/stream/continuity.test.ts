@@ -2,7 +2,7 @@ import { compareStreamIds, STREAM_START, type StreamId } from '@event-gateway/pr
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Evidence, type Position, proveContinuity } from './continuity.js';
-import { precedingId } from './preceding-id.js';
+import { precedingId } from '../../tail/preceding-id.js';
 
 const id = (ms: number) => `${ms}-0` as StreamId;
 

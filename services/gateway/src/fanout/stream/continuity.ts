@@ -1,5 +1,5 @@
 import { compareStreamIds, type StreamId } from '@event-gateway/protocol';
-import { precedingId } from './preceding-id.js';
+import { precedingId } from '../../tail/preceding-id.js';
 
 /** How far a replica has got. */
 export interface Position {

@@ -49,13 +49,14 @@ export class Epoch {
   }
 
   /**
-   * Whether a cursor is from before the barrier. The one of an empty stream is from before everything: as long as nothing has been lost,
-   * whoever holds it has simply not been given another one yet.
+   * Whether a cursor is from before the barrier, or from the stream that was there before this one: whoever holds the very last id that
+   * was handled of that one may still have missed what followed it. The cursor of an empty stream is from before everything: as long as
+   * nothing has been lost, whoever holds it has simply not been given another one yet.
    */
   isFromBefore(cursor: StreamId): boolean {
-    const lowest = this.lowestGoodCursor;
-    if (cursor === STREAM_START && this.lossBarrier === undefined && this.#floor === STREAM_START) return false;
-    return lowest !== null && compareStreamIds(cursor, lowest) < 0;
+    if (this.#floor !== STREAM_START && compareStreamIds(cursor, this.#floor) <= 0) return true;
+    if (cursor === STREAM_START && this.lossBarrier === undefined) return false;
+    return this.#barrier !== undefined && compareStreamIds(cursor, this.#barrier.id) < 0;
   }
 
   /**

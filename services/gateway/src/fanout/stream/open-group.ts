@@ -2,7 +2,7 @@ import { compareStreamIds, STREAM_START, type StreamId } from '@event-gateway/pr
 import { decodeRangeReply, type Reader, type RedisCall, RedisReplyError } from '@event-gateway/redis';
 import { ackPendingUpTo, countEntries } from './backlog.js';
 import type { Position } from './continuity.js';
-import { precedingId } from './preceding-id.js';
+import { precedingId } from '../../tail/preceding-id.js';
 import { type GroupState, inspectStream, type StreamState } from './stream-state.js';
 
 export interface OpenGroupOptions {
