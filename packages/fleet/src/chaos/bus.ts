@@ -10,6 +10,12 @@ import { type Reply, RespClient } from '../redis/resp-client.js';
 import type { Environment } from '../services/node-service.js';
 import type { Variant } from './schedule.js';
 
+/**
+ * A master that nobody follows takes no writes. Without it a master that was cut off, or hung while it was replaced, goes on taking what
+ * will be thrown away when it is told; whoever reads from its successor never hears of that, and can tell nobody.
+ */
+const refusesAlone = ['--min-replicas-to-write', '1', '--min-replicas-max-lag', '2'];
+
 /** How long a Sentinel may take to promote, on a machine that is busy with other things. */
 const promotionMs = 20_000;
 
@@ -31,10 +37,11 @@ export class Bus {
 
   static async start(home: FleetHome, variant: Variant): Promise<Bus> {
     if (variant === 'single') return new Bus([await startRedisServer({ home, persistence: 'aof' })], undefined);
-    const master = await startRedisServer({ home });
-    const replica = await startRedisServer({ home, replicaOf: master.port });
+    const master = await startRedisServer({ home, args: refusesAlone });
+    const replicas = [1, 2].map(() => startRedisServer({ home, args: refusesAlone, replicaOf: master.port }));
+    const servers = [master, ...(await Promise.all(replicas))];
     const sentinel = await startRedisSentinel({ home, masterPort: master.port });
-    const bus = new Bus([master, replica], sentinel);
+    const bus = new Bus(servers, sentinel);
     // It begins a failover of the same master again only after twice this time.
     await bus.#askSentinel('SENTINEL', 'SET', sentinel.masterName, 'failover-timeout', '1500');
     await bus.#untilReplicated();
@@ -83,40 +90,41 @@ export class Bus {
   }
 
   /**
-   * The master goes, its replica takes over, and the master comes back as the other's replica.
+   * The master goes, a replica takes over, and the master comes back as a replica of that one.
    * @param how `dead`: killed. `behind`: killed, and what was written for `lastsMs` before that has reached no replica.
    * `hung`: stopped for `lastsMs` at least, and in the belief of still being the master when it wakes up.
    */
   async failOver(how: 'dead' | 'behind' | 'hung', lastsMs: number): Promise<void> {
     const master = await this.#master();
-    const replica = this.#servers.find((server) => server !== master);
-    if (replica === undefined) throw new Error('there is nobody to fail over to');
-    if (how === 'behind') {
-      await replica.call('REPLICAOF', '127.0.0.1', await freePort()); // where nobody is
-      await sleep(lastsMs);
-    }
+    if (how === 'behind') await this.#cutReplicasOff(master, lastsMs);
     if (how === 'hung') master.pause();
     else await master.kill();
     const hung = how === 'hung' ? sleep(lastsMs) : Promise.resolve();
-    await eventually(async () => (await this.masterPort()) === replica.port, { timeoutMs: promotionMs, what: 'the promotion' });
+    await eventually(async () => (await this.masterPort()) !== master.port, { timeoutMs: promotionMs, what: 'the promotion' });
     await hung;
     if (how === 'hung') master.resume();
     else {
       await master.start();
-      await master.call('REPLICAOF', '127.0.0.1', replica.port);
+      await master.call('REPLICAOF', '127.0.0.1', await this.masterPort());
     }
     await this.#untilReplicated();
   }
 
-  /** The replica has everything that the master has; a Sentinel would not take another one. */
+  async #cutReplicasOff(master: RedisServer, lastsMs: number): Promise<void> {
+    await master.call('CONFIG', 'SET', 'min-replicas-to-write', 0);
+    const nobodysPort = await freePort();
+    const replicas = this.#servers.filter((server) => server !== master);
+    await Promise.all(replicas.map((replica) => replica.call('REPLICAOF', '127.0.0.1', nobodysPort)));
+    await sleep(lastsMs);
+  }
+
+  /** Everybody follows the master again. */
   async #untilReplicated(): Promise<void> {
-    const follows = async (): Promise<boolean> => /^master,.*127\.0\.0\.1/.test(String(await this.call('ROLE')));
-    await eventually(follows, { timeoutMs: promotionMs, what: 'the replication' });
-    const known = async (): Promise<boolean> => {
-      const replicas = await this.#askSentinel('SENTINEL', 'REPLICAS', this.#sentinel?.masterName ?? '');
-      return JSON.stringify(replicas).includes('"master-link-status","ok"');
+    const areFollowing = async (): Promise<boolean> => {
+      const online = String(await this.call('INFO', 'replication')).match(/state=online/g);
+      return online?.length === this.#servers.length - 1;
     };
-    await eventually(known, { timeoutMs: promotionMs, what: 'the Sentinel’s knowledge of the replica' });
+    await eventually(areFollowing, { timeoutMs: promotionMs, what: 'the replication' });
   }
 
   async #master(): Promise<RedisServer> {

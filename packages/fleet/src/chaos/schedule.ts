@@ -1,6 +1,6 @@
 import { SeededRandom } from './seeded-random.js';
 
-/** `single`: one Redis that keeps an AOF. `sentinel`: a master and a replica that a Sentinel watches. */
+/** `single`: one Redis that keeps an AOF. `sentinel`: a master and two replicas that a Sentinel watches. */
 export type Variant = 'single' | 'sentinel';
 
 export type FaultKind =
@@ -112,8 +112,8 @@ const lengthsMs: Readonly<Record<FaultKind, readonly [number, number]>> = {
 const hitsReplica: ReadonlySet<FaultKind> = new Set<FaultKind>(['kill_replica', 'pause_replica', 'destroy_group', 'cut_reader']);
 const isFailover = (kind: FaultKind): boolean => kind.startsWith('fail_over');
 
-/** A new one for the same Redis is not begun before this much is over: a Sentinel needs to find its way back. */
-const failoverMs = 8000;
+/** Nothing else is done to Redis for this long: a Sentinel looks every ten seconds for masters that do not know yet that they are none. */
+const failoverMs = 11_000;
 
 /** The same seed and variant give the same schedule. Every fifth one has nothing in it after which anybody may have missed something. */
 export function planSchedule(seed: number, variant: Variant = 'single'): Schedule {
