@@ -1,5 +1,5 @@
 import { eventually, type RedisServer, startRedisServer } from '@event-gateway/fleet';
-import { compareStreamIds } from '@event-gateway/protocol';
+import { compareStreamIds, type StreamId } from '@event-gateway/protocol';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   endReadingReplicas,
@@ -183,6 +183,7 @@ describe('a stream that begins anew', () => {
     expect(replica.handler.gaps).toEqual([{ reason: 'gap', cursor: '0-0' }]);
     expect(replica.source.handledId).toBe('5-2');
     expect(replica.source.barrier).toBe(last);
+    expect(replica.source.isFromLostEpoch(last as StreamId)).toBe(true);
     expect(await gapsTotal(replica, 'stream_reset')).toBe(1);
     await server.call('XADD', stream, '5-3', 'envelope', 'z');
     await eventually(() => expect(replica.handler.names.at(-1)).toBe('z'));

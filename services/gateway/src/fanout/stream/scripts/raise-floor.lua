@@ -1,5 +1,5 @@
--- A stream that began anew keeps its ids, which may be lower than those that clients hold. Its epoch stays; the floor says below
--- which id no cursor is resumed. A barrier of the old stream is no position in the new one.
+-- A stream that began anew keeps its ids, which may be lower than those that clients hold. Its epoch stays; the floor says up
+-- to which id no cursor is resumed. A barrier of the old stream is no position in the new one.
 -- KEYS[1] epoch hash   ARGV[1] last id that was handled of the old stream
 -- Reply: the floor
 local epoch, handled_id = KEYS[1], ARGV[1]
