@@ -94,7 +94,7 @@ export const fullSizes: Sizes = {
     ...{ fromEventsPerS: 1500, mostEventsPerS: 40_000, factor: 1.5, stepMs: 2500, refinements: 2 },
   },
   growth: { held: [1000, 10_000], active: 1000, k: 20, ks: [1, 2, 5, 20, 100, 500], frames: 300_000 },
-  idle: { counts: [10_000, 19_000], peersUpTo: 10_000, warmUp: 1000, settleMs: 10_000 },
+  idle: { counts: [10_000, 18_700], peersUpTo: 10_000, warmUp: 1000, settleMs: 10_000 },
   reconnect: { clients: 10_000, bystanders: 1000, upgradesPerS: 2000, jitterMs: 5000, eventsPerS: 200 },
   presence: { users: 10_000, renewMs: 20_000, windowMs: 40_000 },
   replicas: { counts: [1, 2, 4, 8], usersEach: 100, events: 100_000, k: 20, eventsPerS: 1000, liveMs: 5000 },
