@@ -1,3 +1,5 @@
+import { SeqTrack } from './seq-track.js';
+
 /** What the messenger says there is for one user. */
 export interface Expected {
   /** Conversation → its last seq. */
@@ -8,26 +10,24 @@ export interface Expected {
 
 /** What stands behind a client: it is handed messages and edits, and complains about what must not happen to an application. */
 export class Application {
-  /** Conversation → seq of the last message that was handed out. */
+  /** Conversation → the highest seq that was handed out. */
   readonly #last = new Map<string, number>();
+  readonly #tracks = new Map<string, SeqTrack>();
   readonly #versions = new Map<string, number>();
   readonly #complain: (complaint: string) => void;
-  #messages = 0;
 
   constructor(complain: (complaint: string) => void) {
     this.#complain = complain;
   }
 
-  get messages(): number {
-    return this.#messages;
-  }
-
   message(conversationId: string, seq: number): void {
-    this.#messages++;
     const last = this.#last.get(conversationId) ?? 0;
     if (seq <= last) this.#complain(`the application got ${conversationId}#${seq} after #${last}: twice, or out of order`);
     if (seq > last + 1) this.#complain(`the application got ${conversationId}#${seq} right after #${last}`);
     this.#last.set(conversationId, Math.max(last, seq));
+    const track = this.#tracks.get(conversationId) ?? new SeqTrack();
+    this.#tracks.set(conversationId, track);
+    track.add(seq);
   }
 
   edited(messageId: string, version: number): void {
@@ -37,8 +37,8 @@ export class Application {
   /** What this application should have and has not. */
   missing({ lastSeqs, versions }: Expected): string[] {
     const messages = [...lastSeqs].flatMap(([id, seq]) => {
-      const last = this.#last.get(id) ?? 0;
-      return last === seq ? [] : [`${id}#${last + 1}…${seq}`];
+      const upTo = this.#tracks.get(id)?.contiguous ?? 0;
+      return upTo === seq ? [] : [`${id}#${upTo + 1}`];
     });
     const edits = [...versions].filter(([id, version]) => this.#versions.get(id) !== version);
     return [...messages, ...edits.map(([id, version]) => `edit ${version} of ${id}`)];
