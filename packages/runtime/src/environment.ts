@@ -127,17 +127,14 @@ export function parseEnvironment<S extends Spec>(environment: Readonly<Record<st
 export function printEnvironment(environment: Readonly<Record<string, string | undefined>>, spec: Spec): string {
   const rows = Object.entries(spec).map(([name, entry]) => {
     const text = environment[name] === '' ? undefined : environment[name];
-    const shown = text === undefined ? '' : entry.secret ? '***' : maskCredentials(text);
-    const fallback = entry.required ? 'required' : (entry.defaultText ?? 'unset');
-    return { name, value: shown === '' ? fallback : shown, fallback, about: entry.about };
+    const shown = text === undefined ? undefined : entry.secret ? '***' : maskCredentials(text);
+    const unset = entry.required ? 'required' : (entry.defaultText ?? 'unset');
+    return { name, value: shown ?? unset, fallback: entry.required ? '(required)' : `(default ${unset})`, about: entry.about };
   });
-  const width = (pick: (row: (typeof rows)[number]) => string): number => Math.max(...rows.map((row) => pick(row).length));
-  const [nameWidth, valueWidth, fallbackWidth] = [width((r) => r.name), width((r) => r.value), width((r) => r.fallback) + 9];
+  const width = (column: keyof (typeof rows)[number]): number => Math.max(...rows.map((row) => row[column].length));
+  const [nameWidth, valueWidth, fallbackWidth] = [width('name'), width('value'), width('fallback')];
   return rows
-    .map(
-      (r) =>
-        `${r.name.padEnd(nameWidth)}  ${r.value.padEnd(valueWidth)}  ${`(default ${r.fallback})`.padEnd(fallbackWidth + 2)}  ${r.about}`,
-    )
+    .map((row) => [row.name.padEnd(nameWidth), row.value.padEnd(valueWidth), row.fallback.padEnd(fallbackWidth), row.about].join('  '))
     .join('\n');
 }
 
@@ -145,6 +142,7 @@ function checkPattern(value: string, { pattern, form }: { pattern?: RegExp; form
   return pattern === undefined || pattern.test(value) ? { value } : { problem: `must be ${form ?? `of the form ${pattern.source}`}` };
 }
 
+/** A password ends at the last `@` before the path: it may have some of its own. */
 function maskCredentials(text: string): string {
-  return text.replace(/(\/\/[^:/?#@]*):[^@/]*@/g, '$1:***@');
+  return text.replace(/(\/\/[^:/?#@]*):[^/?#]*@/g, '$1:***@');
 }

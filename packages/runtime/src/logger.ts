@@ -47,10 +47,14 @@ export const silentLogger: Logger = {
   child: () => silentLogger,
 };
 
-/** What a log may say about an error: its class, code and message, and the same of its cause. */
+/**
+ * What a log may say about an error: its class, code and message, and the same of its cause. Not the message of a SyntaxError: it
+ * quotes what could not be parsed, which may be a body.
+ */
 export function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) };
   const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {};
   const cause = error.cause === undefined ? {} : { cause: describeError(error.cause) };
-  return { name: error.name, ...code, message: error.message, ...cause };
+  const message = error instanceof SyntaxError ? {} : { message: error.message };
+  return { name: error.name, ...code, ...message, ...cause };
 }

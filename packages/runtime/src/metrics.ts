@@ -8,7 +8,7 @@ export interface Counter {
 
 export interface Gauge {
   set(value: number, labels?: Labels): void;
-  /** The series disappears from the page: "unknown" is not 0. */
+  /** Every series of it disappears from the page: "unknown" is not 0. */
   clear(): void;
 }
 
@@ -45,7 +45,8 @@ export class Metrics {
     const metric = new PromGauge({ name, help, labelNames, registers: [this.#registry] });
     return {
       set: (value, values) => (values === undefined ? metric.set(value) : metric.set(values, value)),
-      clear: () => metric.remove({}),
+      // `reset` takes the series of labels away, and sets the one without labels to 0.
+      clear: () => (labelNames.length === 0 ? metric.remove({}) : metric.reset()),
     };
   }
 

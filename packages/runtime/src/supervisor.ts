@@ -41,12 +41,15 @@ export class Supervisor {
   }
 
   async #step(component: Component, step: string, deadlineMs: number, run: () => Promise<void> | void): Promise<void> {
+    const ended = new AbortController();
     try {
       const done = Promise.resolve(run()).then(() => true);
-      const inTime = await Promise.race([done, this.#clock.sleep(deadlineMs).then(() => false)]);
+      const inTime = await Promise.race([done, this.#clock.sleep(deadlineMs, ended.signal).then(() => false)]);
       if (!inTime) this.#logger.warn({ component: component.name, step, deadlineMs }, 'component missed its deadline');
     } catch (error) {
       this.#logger.warn({ component: component.name, step, error }, 'component failed to end cleanly');
+    } finally {
+      ended.abort();
     }
   }
 }
