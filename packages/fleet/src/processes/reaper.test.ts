@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { eventually } from '../eventually.js';
+import { isAlive } from './is-alive.js';
 
 const homeModule = fileURLToPath(new URL('./fleet-home.ts', import.meta.url));
 
@@ -29,16 +30,6 @@ async function startStarter(): Promise<{ kill: (signal: NodeJS.Signals) => void;
   rmSync(folder, { recursive: true });
   const { dir, pids } = JSON.parse(line) as { dir: string; pids: number[] };
   return { dir, pids, kill: (signal) => process.kill(-(starter.pid ?? 0), signal) };
-}
-
-function isAlive(pid: number): boolean {
-  // A zombie is dead, however long whoever adopted it takes to notice.
-  if (existsSync('/proc/self/stat')) return existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
-  }
 }
 
 test.each(['SIGKILL', 'SIGINT', 'SIGTERM'] as const)('a starter that dies of %s leaves no process and no folder', async (signal) => {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../src/index.js';
+import { isAlive } from '../../src/processes/is-alive.js';
 import { inRepository } from '../../src/repository.js';
 
 let temp: string;
@@ -55,14 +56,6 @@ const isListening = (port: number): Promise<boolean> =>
     });
     socket.once('error', () => resolve(false));
   });
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
-  }
-}
 
 /** As the page does: by way of nginx and the sandbox. */
 function control(port: number, order?: unknown): Promise<{ status: number; body: Record<string, unknown> }> {
