@@ -107,7 +107,8 @@ describe('a Redis that may have lost writes', () => {
     expect(compareStreamIds(String(back.source.handledId), String(fresh.source.barrier))).toBeGreaterThanOrEqual(0);
   });
 
-  test('the barrier rises above what a later one had read: no id is given twice', async () => {
+  // The later one may have read on from a Redis that took writes after the other had left it: nobody here has seen those.
+  test('the barrier rises above what a later one had read: no id is given twice, and the one that came first tells once more', async () => {
     const far = await startReadingReplica(server, 'r1');
     await server.call('SAVE');
     // Entries of a host whose clock is an hour ahead.
@@ -125,11 +126,13 @@ describe('a Redis that may have lost writes', () => {
     far.handler.release();
     await toldOnce(far);
     expect(compareStreamIds(String(far.source.barrier), ahead2)).toBeGreaterThanOrEqual(0);
-    await eventually(() => expect(near.source.barrier).toBe(far.source.barrier));
-    expect(near.handler.gaps).toEqual([]);
+    // In stream order: before what is added behind the barrier, however soon that comes.
     const [id] = await publish(server, ['after']);
     expect(compareStreamIds(String(id), String(far.source.barrier))).toBeGreaterThan(0);
-    for (const replica of [far, near]) await eventually(() => expect(replica.handler.names.at(-1)).toBe('after'));
+    await eventually(() => expect(far.handler.names.at(-1)).toBe('after'));
+    await eventually(() => expect(near.handler.story).toEqual(['gap:gap', 'after']));
+    expect(near.source.barrier).toBe(far.source.barrier);
+    expect(near.handler.gaps[0]?.cursor).toBe(far.source.barrier);
   });
 
   // A failover and back to a master that had not yet been told of the first one.

@@ -84,13 +84,12 @@ export class Epoch {
 
   /**
    * Takes note of what somebody else did to the epoch.
-   * @returns whether it has to be settled again: it is another one, or gone
+   * @returns whether it has to be settled again: it is another one, or gone, or its barrier has risen, by someone who had read further than
+   * whoever began it, perhaps on a Redis that went on taking writes after we had left it for this one
    */
   sighted({ id, barrier, floor }: EpochSighting): boolean {
     if (this.#barrier === undefined) return false;
-    if (id !== this.#id || barrier === '' || compareStreamIds(barrier, this.#barrier.id) < 0) return true;
-    // Raised by a replica that had read further than the one that began the epoch.
-    if (compareStreamIds(barrier, this.#barrier.id) > 0) this.#barrier = { id: barrier as StreamId, count: this.#barrier.count };
+    if (id !== this.#id || barrier !== this.#barrier.id) return true;
     if (floor !== '' && compareStreamIds(floor, this.#floor) > 0) this.#floor = floor as StreamId;
     return false;
   }

@@ -1,6 +1,7 @@
 import type { StreamId } from '@event-gateway/protocol';
-import { decodeReadGroupReply, type PendingItem, type Reader, type RedisCall, RedisReplyError } from '@event-gateway/redis';
+import { decodeReadGroupReply, keys, type PendingItem, type Reader, type RedisCall, RedisReplyError } from '@event-gateway/redis';
 import type { Evidence, Position } from './continuity.js';
+import type { EpochSighting } from './epoch.js';
 import { continuityEvidence, decodeEvidence } from './stream-state.js';
 
 export interface GroupReaderOptions {
@@ -17,6 +18,7 @@ export interface Read {
   /** There may be more at once. */
   readonly isFull: boolean;
   readonly evidence: Evidence;
+  readonly epoch: EpochSighting;
   readonly canaryIds: readonly string[];
 }
 
@@ -78,10 +80,10 @@ export class GroupReader {
   async #read(call: RedisCall, blockMs: number, handledId: StreamId): Promise<Read | 'no_group'> {
     const { stream, canaryStream } = this.#options;
     const queued = this.#queued.splice(0);
-    const proof: RedisCall = ['EVALSHA', continuityEvidence.sha, 1, stream, handledId];
+    const proof: RedisCall = ['EVALSHA', continuityEvidence.sha, 2, stream, keys.epoch(stream), handledId];
     const before = this.#reader.bytesRead;
     const replies = await this.#reader.run([...queued, call, proof], blockMs);
-    const [read, evidence] = replies.slice(queued.length);
+    const [read, proven] = replies.slice(queued.length);
     const failures = replies.filter((reply) => reply instanceof RedisReplyError);
     if (failures.some(({ code }) => isGroupGone(code))) return 'no_group';
     const failure = failures.find(({ code }) => code !== 'NOSCRIPT');
@@ -93,7 +95,7 @@ export class GroupReader {
     return {
       items,
       isFull,
-      evidence: decodeEvidence(evidence instanceof RedisReplyError ? await this.#askAgain(handledId) : evidence),
+      ...decodeEvidence(proven instanceof RedisReplyError ? await this.#askAgain(handledId) : proven),
       canaryIds: (streams.get(canaryStream) ?? []).map(({ id }) => id),
     };
   }
@@ -104,7 +106,8 @@ export class GroupReader {
 
   /** The server does not know the script (yet). */
   #askAgain(handledId: StreamId): Promise<unknown> {
-    return this.#reader.runScript(continuityEvidence, [this.#options.stream], [handledId]);
+    const { stream } = this.#options;
+    return this.#reader.runScript(continuityEvidence, [stream, keys.epoch(stream)], [handledId]);
   }
 }
 

@@ -177,7 +177,7 @@ export class StreamSession {
     for (;;) {
       this.#requireLease();
       const read = await this.#group.readPending(after, this.#position().id);
-      if (read === 'no_group') return false;
+      if (read === 'no_group' || this.#isOtherEpoch(read)) return false;
       const last = read.items.at(-1);
       if (last === undefined) break;
       await this.#take(read);
@@ -200,7 +200,7 @@ export class StreamSession {
       if (this.#state.mustSettle) return false;
       const sentAtMs = clock.nowMs();
       const read = await this.#group.readNew(Math.min(maxBlockMs, this.#requireLease()), this.#position().id);
-      if (read === 'no_group') return false;
+      if (read === 'no_group' || this.#isOtherEpoch(read)) return false;
       maxBlockMs = readBlockMs;
       this.#settleBackoff.reset();
       await this.#take(read);
@@ -212,6 +212,11 @@ export class StreamSession {
       if (waitMs > 0) await clock.sleep(waitMs, this.#signal);
     }
     return true;
+  }
+
+  /** Then what it brought may be from behind a hole: it waits among what is pending until the hole has been told. */
+  #isOtherEpoch({ epoch }: Read): boolean {
+    return this.#deps.epoch.sighted(epoch);
   }
 
   /** Proves, tells, hands on, and acknowledges with the next read. */

@@ -1,6 +1,7 @@
 import type { StreamId } from '@event-gateway/protocol';
 import { decodeArray, LuaScript, type ScriptRunner } from '@event-gateway/redis';
 import type { Evidence } from './continuity.js';
+import type { EpochSighting } from './epoch.js';
 
 const inspectStreamScript = LuaScript.load(new URL('./scripts/inspect-stream.lua', import.meta.url));
 
@@ -52,15 +53,17 @@ export async function inspectStream(server: ScriptRunner, stream: string, group:
 }
 
 /** What the script behind a read replied. */
-export function decodeEvidence(reply: unknown): Evidence {
-  if (!Array.isArray(reply)) return 'present';
-  const [entriesAdded, length, firstId, lastId] = decodeArray(reply);
-  return {
+export function decodeEvidence(reply: unknown): { readonly evidence: Evidence; readonly epoch: EpochSighting } {
+  const [id, barrier, floor, entriesAdded, length, firstId, lastId] = decodeArray(reply);
+  const epoch = { id: String(id), barrier: String(barrier), floor: String(floor) };
+  if (entriesAdded === undefined) return { evidence: 'present', epoch };
+  const evidence = {
     entriesAdded: Number(entriesAdded),
     length: Number(length),
     firstId: String(firstId) as StreamId,
     lastId: String(lastId) as StreamId,
   };
+  return { evidence, epoch };
 }
 
 function toText(value: unknown): string {

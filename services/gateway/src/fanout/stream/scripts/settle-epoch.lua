@@ -96,4 +96,8 @@ if known_id ~= '' and known_id ~= stored_id then
   end
   return {'lost', stored_id, stored_barrier, stored_entries, floor}
 end
+if known_id ~= '' and below(known_barrier, stored_barrier) then
+  -- Someone who came later had read beyond the barrier, from a Redis that went on after we had left it: we cannot know what is there.
+  return {'lost', stored_id, stored_barrier, stored_entries, floor}
+end
 return {'same', stored_id, stored_barrier, stored_entries, floor}
