@@ -186,9 +186,15 @@ class Run {
     const startedAtMs = performance.now();
     const untilMs = (atMs: number): Promise<void> => sleep(Math.max(0, startedAtMs + atMs - performance.now()));
     writers.start();
-    const faults = this.#schedule.faults.map(async (fault) => {
-      await untilMs(fault.atMs);
-      await injector.inject(fault);
+    // On a busy machine one may take longer than planned: the next one for the same target waits.
+    const busy = new Map<number | undefined, Promise<void>>();
+    const faults = this.#schedule.faults.map((fault) => {
+      const before = busy.get(fault.replica);
+      const over = untilMs(fault.atMs)
+        .then(() => before)
+        .then(() => injector.inject(fault));
+      busy.set(fault.replica, over);
+      return over;
     });
     const written = untilMs(this.#schedule.durationMs).then(() => writers.pause());
     await Promise.all([...faults, written]);
