@@ -448,7 +448,7 @@ function composeDoor({ config, clock, metrics, hub }: House, fanout: Fanout, pre
     syncRequiredJitterMs: config.SYNC_REQUIRED_JITTER_MS,
     handledId: () => fanout.handled.id,
     onActivity: ({ userId }) => presence.active(userId),
-    onCatchingUp: (connection) => slowWatch.add(connection),
+    onBehind: (connection) => slowWatch.add(connection),
     onClosed: (connection, reason) => {
       hub.remove(connection);
       heartbeat.remove(connection);

@@ -25,7 +25,7 @@ export function testContext(maxBytes = 1000): TestContext {
     syncRequiredJitterMs: 100,
     handledId: () => context.handled,
     onActivity: () => undefined,
-    onCatchingUp: (connection) => context.slow.push(connection),
+    onBehind: (connection) => context.slow.push(connection),
     onClosed: (connection, reason) => context.closed.push({ connection, reason }),
   };
   return context;

@@ -24,8 +24,8 @@ export interface ConnectionContext {
   handledId(): StreamId | null;
   /** The client gave a sign of life. */
   onActivity(connection: Connection): void;
-  /** The socket fell behind; it is watched until it has caught up, or has been stuck for too long. */
-  onCatchingUp(connection: Connection): void;
+  /** The socket fell behind; it is watched until it no longer is, or has been stuck for too long. */
+  onBehind(connection: Connection): void;
   /** The one place that removes a connection from everything that holds it. */
   onClosed(connection: Connection, reason: CloseReason): void;
 }
@@ -63,7 +63,7 @@ export class Connection {
   readonly cursor: StreamId | undefined;
   /** Monotonic ms of the last sign of life. */
   lastActivityMs: number;
-  /** Monotonic ms since when a full socket has taken nothing. */
+  /** Monotonic ms since when a socket that is behind has taken nothing. */
   stuckSinceMs = 0;
 
   readonly #socket: Socket;
@@ -104,6 +104,11 @@ export class Connection {
 
   get isCatchingUp(): boolean {
     return this.#mode === 'catching_up';
+  }
+
+  /** Something waits for the socket to take what it was sent: the walk, a replay or a sync. */
+  get isBehind(): boolean {
+    return this.isCatchingUp || (this.isOpen && this.isGreeted && this.#waiting !== undefined);
   }
 
   /** Aborts when the connection closes. */
@@ -207,6 +212,7 @@ export class Connection {
   /** Resolves when the socket has room again, or has closed. */
   drained(): Promise<void> {
     if (!this.isOpen || (!this.isCatchingUp && hasRoom(this.#bufferedBytes(), this.#context.limits))) return Promise.resolve();
+    if (!this.isBehind) this.#watchStuck();
     return new Promise((resolve) => {
       this.#waiting ??= [];
       this.#waiting.push(resolve);
@@ -291,10 +297,14 @@ export class Connection {
   #fallBehind(reason: 'slow_consumer' | 'transport'): void {
     this.#context.metrics.dropped(reason);
     this.#enter('catching_up');
-    this.stuckSinceMs = this.#context.clock.nowMs();
-    this.#context.onCatchingUp(this);
+    this.#watchStuck();
     // The transport refused although nothing is queued: no drain would ever come.
     if (this.#socket.bufferedBytes() === 0) this.#catchUp();
+  }
+
+  #watchStuck(): void {
+    this.stuckSinceMs = this.#context.clock.nowMs();
+    this.#context.onBehind(this);
   }
 
   /** What was missed was published before this moment, so the sync that the client is told to do covers it. */

@@ -37,3 +37,37 @@ test('a socket that takes something now and then is kept, one that has caught up
   expect(connection.isOpen).toBe(true);
   watch.stop();
 });
+
+test('a socket that takes nothing of a replay or a sync is closed as well, however lively it asks', async () => {
+  const context = testContext(100);
+  const { connection, socket } = liveConnection(context);
+  const watch = new SlowWatch(context.clock, 30_000);
+  watch.start();
+  socket.stall();
+  while (connection.writeSynced(Buffer.alloc(60, 'x'), 'message.new') === 'written');
+  void connection.drained();
+  for (const behind of context.slow) watch.add(behind);
+  await context.clock.advance(29_000);
+  connection.onActivity();
+  expect(connection.isOpen).toBe(true);
+  await context.clock.advance(2000);
+  expect(socket.closed?.code).toBe(4508);
+  watch.stop();
+});
+
+test('one that has taken what it was sent, and for which nobody waits any more, is forgotten', async () => {
+  const context = testContext(100);
+  const { connection, socket } = liveConnection(context);
+  const watch = new SlowWatch(context.clock, 30_000);
+  watch.start();
+  socket.stall();
+  while (connection.writeSynced(Buffer.alloc(60, 'x'), 'message.new') === 'written');
+  const drained = connection.drained();
+  for (const behind of context.slow) watch.add(behind);
+  socket.drain();
+  connection.onDrain();
+  await drained;
+  await context.clock.advance(60_000);
+  expect(connection.isOpen).toBe(true);
+  watch.stop();
+});

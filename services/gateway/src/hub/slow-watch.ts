@@ -34,7 +34,7 @@ export class SlowWatch {
   #look(): void {
     const nowMs = this.#clock.nowMs();
     for (const connection of this.#slow) {
-      if (!connection.isCatchingUp) this.#slow.delete(connection);
+      if (!connection.isBehind) this.#slow.delete(connection);
       else if (nowMs - connection.stuckSinceMs >= this.#stuckMs) connection.close('slow_consumer');
     }
   }
