@@ -74,7 +74,7 @@ export class Nginx {
 
   /** The WebSocket's address. */
   get wsUrl(): string {
-    return `wss://localhost:${this.port}/api/v1/ws`;
+    return `wss://127.0.0.1:${this.port}/api/v1/ws`;
   }
 
   get pid(): number {
