@@ -64,6 +64,7 @@ export {
   type TypingMessage,
   type UserUpdated,
 } from './pubsub.js';
+export type { ReplicaRow } from './replica-row.js';
 export {
   type AuthOkFrame,
   type ConversationHeader,

@@ -1,11 +1,10 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
-import { type ControlMessage, decodeControlMessage, encodeControlMessage, type UserId } from '@event-gateway/protocol';
+import { type ControlMessage, decodeControlMessage, encodeControlMessage, type ReplicaRow, type UserId } from '@event-gateway/protocol';
 import { FakeClock, silentLogger } from '@event-gateway/runtime';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Control } from './control.js';
 import { InternalApi, type InternalApiDeps } from './internal-api.js';
-import type { ReplicaRow } from './replicas-route.js';
 
 class RedisDown extends Error {
   readonly code = 'REDIS_UNAVAILABLE';

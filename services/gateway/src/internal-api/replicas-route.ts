@@ -1,19 +1,6 @@
+import type { ReplicaRow } from '@event-gateway/protocol';
 import { type Answer, json, refused } from './answer.js';
 import { isRedisUnavailable } from './redis-fault.js';
-
-/** One living replica as it describes itself; figures that are not known are null. */
-export interface ReplicaRow {
-  readonly replica_id: string;
-  readonly incarnation: string;
-  /** ISO 8601 UTC. */
-  readonly started_at: string;
-  readonly connections: number;
-  readonly users: number;
-  readonly lag_entries: number | null;
-  readonly lag_seconds: number | null;
-  readonly pending: number | null;
-  readonly draining: boolean;
-}
 
 export interface ReplicaList {
   /** At most 2 s old. Rejects when Redis cannot be reached. */

@@ -1,3 +1,4 @@
+import type { ReplicaRow } from '@event-gateway/protocol';
 import {
   type CommandRedis,
   decodeArray,
@@ -31,19 +32,6 @@ export interface ReplicaFigures {
   readonly lagEntries: number | undefined;
   readonly lagSeconds: number | undefined;
   readonly pending: number | undefined;
-  readonly draining: boolean;
-}
-
-/** One line of `GET /internal/replicas`. */
-export interface ReplicaRow {
-  readonly replica_id: string;
-  readonly incarnation: string;
-  readonly started_at: string;
-  readonly connections: number;
-  readonly users: number;
-  readonly lag_entries: number | null;
-  readonly lag_seconds: number | null;
-  readonly pending: number | null;
   readonly draining: boolean;
 }
 
