@@ -20,8 +20,9 @@ const redisSchemes = ['redis', 'rediss'] as const;
 const variables = {
   REPLICA_ID: string({
     default: hostname(),
-    pattern: /^[A-Za-z0-9._-]{1,64}$/,
-    form: '1 to 64 of A-Z a-z 0-9 . _ -',
+    // gateway-shared is the group of UNSAFE_SHARED_GROUP: whoever had it as its own would share it.
+    pattern: /^(?!shared$)[A-Za-z0-9._-]{1,64}$/,
+    form: '1 to 64 of A-Z a-z 0-9 . _ -, and not the reserved "shared"',
     about: 'names this replica and its consumer group gateway-<id>',
   }),
   HOST: string({ default: '0.0.0.0', about: 'address of the WebSocket port' }),

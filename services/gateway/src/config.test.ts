@@ -1,0 +1,63 @@
+import { keys } from '@event-gateway/redis';
+import { ConfigError } from '@event-gateway/runtime';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { configWarnings, describeConfig, readConfig } from './config.js';
+
+beforeEach(() => {
+  for (const name of ['JWKS_URL', 'USER_SERVICE_URL', 'MESSENGER_URL']) vi.stubEnv(name, 'http://owner');
+  vi.stubEnv('REPLICA_ID', 'r1');
+});
+afterEach(() => vi.unstubAllEnvs());
+
+describe('the id of a replica', () => {
+  test('is never the one whose group all replicas share in the incident', () => {
+    expect(keys.group('shared')).toBe(keys.sharedGroup);
+    vi.stubEnv('REPLICA_ID', 'shared');
+    expect(readConfig).toThrow(ConfigError);
+    expect(readConfig).toThrow('REPLICA_ID must be 1 to 64 of A-Z a-z 0-9 . _ -, and not the reserved "shared"');
+  });
+
+  test.each(['shared-1', 'unshared', 'Shared', 'gateway_1.eu', 'x'.repeat(64)])('may be %s', (id) => {
+    vi.stubEnv('REPLICA_ID', id);
+    expect(readConfig().REPLICA_ID).toBe(id);
+  });
+
+  test.each(['a b', 'a:b', 'ä', 'x'.repeat(65)])('may not be "%s": it is part of keys and of a label', (id) => {
+    vi.stubEnv('REPLICA_ID', id);
+    expect(readConfig).toThrow(ConfigError);
+  });
+});
+
+describe('a configuration that is legal but unwise is warned of', () => {
+  const warnings = (environment: Record<string, string>): string[] => {
+    for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+    return configWarnings(readConfig());
+  };
+
+  test('not by default', () => {
+    expect(warnings({})).toEqual([]);
+  });
+
+  test.each([{ HEARTBEAT_MS: '20001' }, { PRESENCE_RENEW_MS: '20001' }, { PRESENCE_LEASE_TTL_MS: '59999' }])(
+    'when a lease may end between two renewals: %o',
+    (environment) => {
+      expect(warnings(environment)).toEqual([expect.stringContaining('presence can flap')]);
+    },
+  );
+
+  test('when a drain may outlast the grace', () => {
+    expect(warnings({ RECONNECT_JITTER_MS: '7500' })).toEqual([expect.stringContaining('a drain can show users offline')]);
+  });
+
+  test('when all replicas share one group', () => {
+    expect(warnings({ UNSAFE_SHARED_GROUP: '1' })).toEqual([expect.stringContaining('UNSAFE_SHARED_GROUP')]);
+  });
+});
+
+test('the table of the configuration has no token and no password', () => {
+  vi.stubEnv('INTERNAL_TOKEN', 'hunter2');
+  vi.stubEnv('OWNER_TOKEN', 'hunter2');
+  vi.stubEnv('REDIS_URL', 'rediss://user:hunter2@redis:6379');
+  expect(describeConfig()).toContain('rediss://user:***@redis:6379');
+  expect(describeConfig()).not.toContain('hunter2');
+});
