@@ -23,7 +23,7 @@ Event Gateway is running on this machine.
   Try       Write from one side to the other; each side sits on another replica.
             Kill a replica (on the page, or: kill -9 ${replicas[0]?.pid}) and go on writing: nobody misses anything.
             Restart it. Freeze one instead. Reload the page.
-            Let the replicas share one consumer group: half of the messages never arrive. Heal it.
+            Let the replicas share one consumer group: one side misses each message, until it notices and syncs. Heal it.
 
   Look      ${replicas.map(({ id, internalUrl }) => `${id}  ${internalUrl}/metrics`).join('\n            ')}
             Redis      ${redis.url}

@@ -7,7 +7,9 @@ import { Person } from './person.js';
 const clientModule = '/client.js';
 const { GatewayClient } = await import(clientModule);
 const { gateway_ws_url: url = '/api/v1/ws' } = await ask('GET', '/demo/config');
-const newClient = (options) => new GatewayClient({ url, ...options });
+// Two people are no crowd that has to be spread out, and somebody watches: no retry is further away than this.
+const timing = { firstRetryMaxMs: 2000, backoffMaxMs: 2000 };
+const newClient = (options) => new GatewayClient({ url, timing, ...options });
 const people = ['alice', 'bob'].map((userId) => new Person(userId, newClient, () => drawSoon()));
 const panels = people.map((person) => new Panel(person));
 let isDue = false;

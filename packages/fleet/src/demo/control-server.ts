@@ -55,8 +55,15 @@ async function readBody(request: IncomingMessage): Promise<ReadonlyMap<string, u
     text += String(chunk);
     if (text.length > maxBodyBytes) return new Map();
   }
-  const value: unknown = JSON.parse(text);
-  return new Map(Object.entries(value ?? {}));
+  return new Map(Object.entries(parsed(text) ?? {}));
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function send(response: ServerResponse, status: number, body: unknown): void {

@@ -117,6 +117,7 @@ describe('npm run demo', () => {
     expect(await states({ action: 'continue', replica: one })).toEqual({ 'gateway-1': 'running', 'gateway-2': 'running' });
     expect((await control(port, { action: 'incident' })).body['incident']).toBe(true);
     expect((await control(port, { action: 'heal' })).body['incident']).toBe(false);
+    expect(await control(port, null)).toMatchObject({ status: 400, body: { error: { code: 'unknown_action' } } });
     expect(await control(port, { action: 'kill', replica: 'nobody' })).toMatchObject({
       status: 404,
       body: { error: { code: 'unknown_replica' } },
