@@ -11,7 +11,7 @@ beforeEach(() => {
 /** How many tokens it gives at once. */
 function drained(bucket: TokenBucket): number {
   let taken = 0;
-  while (bucket.take()) taken++;
+  while (taken < 1000 && bucket.take()) taken++;
   return taken;
 }
 
