@@ -144,6 +144,26 @@ test('other paths are 404, the path without an upgrade is 426', async () => {
   expect((await get(port, '/api/v1/ws', 'POST')).status).toBe(405);
 });
 
+test('HEAD is answered without a body: it would be read as the next answer', async () => {
+  const { port } = await serve();
+  const head = (path: string) =>
+    new Promise<string>((resolve, reject) => {
+      let text = '';
+      const socket = connect(port, '127.0.0.1', () =>
+        socket.write(`HEAD ${path} HTTP/1.1\r\nhost: x\r\n\r\nGET /next HTTP/1.1\r\nhost: x\r\n\r\n`),
+      );
+      socket.on('error', reject);
+      socket.on('data', (bytes) => {
+        text += bytes.toString();
+        if (!text.endsWith('}}')) return;
+        socket.destroy();
+        resolve(text);
+      });
+    });
+  expect(await head('/api/v1/ws')).toMatch(/^HTTP\/1.1 426 [^{]*\r\n\r\nHTTP\/1.1 404 [^{]*\r\n\r\n{[^{]*{[^}]*}}$/);
+  expect(await head('/')).toMatch(/^HTTP\/1.1 404 [^{]*\r\n\r\nHTTP\/1.1 404 [^{]*\r\n\r\n{[^{]*{[^}]*}}$/);
+});
+
 test('the place of a client that went away while its token was looked at is given back', async () => {
   let decideNow: () => void = () => undefined;
   const played = await serve(

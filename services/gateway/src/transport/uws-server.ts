@@ -60,6 +60,9 @@ const statusTexts: Readonly<Record<HttpRefusal['status'], string>> = {
   503: '503 Service Unavailable',
 };
 
+const upgradeRequired: HttpRefusal = { status: 426, code: 'upgrade_required', message: 'This path speaks WebSocket only.' };
+const notFound: HttpRefusal = { status: 404, code: 'not_found', message: 'There is nothing here.' };
+
 /** The public port. The only file that knows uWebSockets.js. */
 export class UwsServer {
   readonly name = 'websocket-port';
@@ -79,9 +82,11 @@ export class UwsServer {
     this.#app ??= uWS
       .App()
       .ws<UserData>(path, this.#behavior())
-      .get(path, (response) => refuse(response, { status: 426, code: 'upgrade_required', message: 'This path speaks WebSocket only.' }))
+      .get(path, (response) => refuse(response, upgradeRequired))
+      .head(path, (response) => refuseHead(response, upgradeRequired))
       .any(path, (response) => refuse(response, { status: 405, code: 'method_not_allowed', message: 'This path speaks WebSocket only.' }))
-      .any('/*', (response) => refuse(response, { status: 404, code: 'not_found', message: 'There is nothing here.' }));
+      .head('/*', (response) => refuseHead(response, notFound))
+      .any('/*', (response) => refuse(response, notFound));
     const app = this.#app;
     return new Promise((resolve, reject) => {
       listenExclusively(app, host, port, (listening) => {
@@ -219,8 +224,20 @@ function accept(response: HttpResponse, acceptance: Acceptance, key: string, ext
   response.upgrade(data, key, acceptance.subprotocol ?? '', extensions, context);
 }
 
-function refuse(response: HttpResponse, { status, code, message, retryAfterS }: HttpRefusal): void {
+function refuse(response: HttpResponse, refusal: HttpRefusal): void {
+  const { code, message } = refusal;
+  writeHead(response, refusal).end(JSON.stringify({ error: { code, message } }));
+}
+
+/**
+ * A body that nobody expects would be read as the connection's next answer. Its length is not told: given one, the transport takes the
+ * request for unanswered and ends the process.
+ */
+function refuseHead(response: HttpResponse, refusal: HttpRefusal): void {
+  writeHead(response, refusal).endWithoutBody();
+}
+
+function writeHead(response: HttpResponse, { status, retryAfterS }: HttpRefusal): HttpResponse {
   response.writeStatus(statusTexts[status]).writeHeader('Content-Type', 'application/json').writeHeader('Cache-Control', 'no-store');
-  if (retryAfterS !== undefined) response.writeHeader('Retry-After', String(retryAfterS));
-  response.end(JSON.stringify({ error: { code, message } }));
+  return retryAfterS === undefined ? response : response.writeHeader('Retry-After', String(retryAfterS));
 }
