@@ -55,10 +55,18 @@ export function describeVerdict({ schedule, complaints, wholeAfterMs, messages, 
 const maxLines = 40;
 const noticeableMs = 200;
 
-/** The same complaint of many clients is one line. */
+/** What several clients complain of in the same words is one line. */
 function summarize(complaints: readonly string[]): string[] {
-  const lines = complaints.slice(0, maxLines);
-  return complaints.length > maxLines ? [...lines, `and ${complaints.length - maxLines} more`] : lines;
+  const clients = new Map<string, string[]>();
+  for (const complaint of complaints) {
+    const [, client = '', text = complaint] = /^(user-\d+\/\d+): (.*)$/s.exec(complaint) ?? [];
+    clients.set(text, [...(clients.get(text) ?? []), client]);
+  }
+  const lines = [...clients].map(([text, [first = '', ...more]]) => {
+    const who = more.length === 0 ? first : `${first} and ${more.length} more`;
+    return who === '' ? text : `${who}: ${text}`;
+  });
+  return lines.length > maxLines ? [...lines.slice(0, maxLines), `and ${lines.length - maxLines} more`] : lines;
 }
 
 function addTo<Key>(sum: Map<Key, number>, counts: ReadonlyMap<Key, number>): void {
