@@ -365,3 +365,49 @@ describe('the bound', () => {
     expect(asked).toHaveLength(1);
   });
 });
+
+describe('an answer that comes after its timeout', () => {
+  const overdue = (late: Promise<OwnerAnswer<UserCard>>): OwnerAnswer<UserCard> => ({ kind: 'fault', reason: 'timeout', late });
+
+  async function timedOut() {
+    const played = playedOwner();
+    let arrive: (answer: OwnerAnswer<UserCard>) => void = () => undefined;
+    const late = new Promise<OwnerAnswer<UserCard>>((resolve) => {
+      arrive = resolve;
+    });
+    played.want(u1);
+    await played.ask(0).answer(overdue(late));
+    const come = async (answer: OwnerAnswer<UserCard>): Promise<void> => {
+      arrive(answer);
+      await played.clock.advance(0);
+    };
+    return { ...played, come };
+  }
+
+  test('is as good as one in time', async () => {
+    const { cache, come } = await timedOut();
+    expect(cache.peek(u1)).toBe('missing');
+    await come(named('Alice'));
+    expect(nameIn(cache.peek(u1))).toBe('Alice');
+  });
+
+  test('is not taken when the card has changed since it was asked for', async () => {
+    const { cache, come } = await timedOut();
+    cache.invalidate(u1);
+    await come(named('Alice'));
+    expect(cache.peek(u1)).toBe('missing');
+  });
+
+  test('does not replace what was learnt since', async () => {
+    const { cache, come } = await timedOut();
+    cache.replace(u1, { userId: u1, displayName: 'Alice B.' });
+    await come(named('Alice'));
+    expect(nameIn(cache.peek(u1))).toBe('Alice B.');
+  });
+
+  test('that is none in the end changes nothing', async () => {
+    const { cache, come } = await timedOut();
+    await come(failed);
+    expect(cache.peek(u1)).toBe('missing');
+  });
+});

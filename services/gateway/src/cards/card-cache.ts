@@ -64,6 +64,8 @@ export class CardCache<I extends string, T, C extends object> {
   readonly #onLookup: (result: CardResult) => void;
   readonly #entries: LRUCache<I, Entry<C>>;
   readonly #loads = new Map<I, CardLoad<I>>();
+  /** Answers that may still come although nobody waits any more; forgotten as soon as the card is known in another way, or has changed. */
+  readonly #late = new Map<I, Promise<OwnerAnswer<T>>>();
   readonly #listeners: ((card: T) => void)[] = [];
   #overdueLoads = 0;
   #suspicion = 0;
@@ -124,6 +126,7 @@ export class CardCache<I extends string, T, C extends object> {
   /** The card has changed: what is here is dropped, and what is on its way is not stored but asked for again. */
   invalidate(id: I): void {
     this.#entries.delete(id);
+    this.#late.delete(id);
     const load = this.#loads.get(id);
     if (load === undefined) return;
     this.#forgive(load);
@@ -192,8 +195,21 @@ export class CardCache<I extends string, T, C extends object> {
   #answered(load: CardLoad<I>, answer: OwnerAnswer<T>, suspicion: number): void {
     if (answer.kind === 'found') this.#storeCard(load.id, answer.value, suspicion);
     else if (answer.kind === 'none') this.#storeAbsent(load.id, suspicion);
-    else this.#failed(load, answer.reason);
+    else {
+      this.#failed(load, answer.reason);
+      if (answer.late !== undefined) this.#expect(load.id, answer.late, suspicion);
+    }
     this.#end(load);
+  }
+
+  #expect(id: I, late: Promise<OwnerAnswer<T>>, suspicion: number): void {
+    this.#late.set(id, late);
+    void late.then((answer) => {
+      if (this.#late.get(id) !== late) return;
+      this.#late.delete(id);
+      if (answer.kind === 'found') this.#storeCard(id, answer.value, suspicion);
+      else if (answer.kind === 'none') this.#storeAbsent(id, suspicion);
+    });
   }
 
   #end(load: CardLoad<I>): void {
@@ -218,6 +234,7 @@ export class CardCache<I extends string, T, C extends object> {
   }
 
   #storeCard(id: I, raw: T, suspicion: number): void {
+    this.#late.delete(id);
     const { card, bytes } = this.#encode(raw);
     const expiresAtMs = this.#clock.nowMs() + this.#options.ttlMs;
     // A card larger than the whole cache is as good as none.

@@ -12,8 +12,8 @@ export const OWNER_FAULTS: readonly OwnerFault[] = [
   'aborted',
 ];
 
-/** `none`: the owner has answered that there is nothing to have. */
+/** `none`: the owner has answered that there is nothing to have. `late`: the answer may still come, after nobody waits any more. */
 export type OwnerAnswer<T> =
   | { readonly kind: 'found'; readonly value: T }
   | { readonly kind: 'none' }
-  | { readonly kind: 'fault'; readonly reason: OwnerFault };
+  | { readonly kind: 'fault'; readonly reason: OwnerFault; readonly late?: Promise<OwnerAnswer<T>> };

@@ -29,6 +29,7 @@ function clientOf(options: Partial<OwnerClientOptions> = {}, clock = systemClock
       baseUrl: owner.url,
       bearerToken: undefined,
       timeoutMs: 20_000,
+      lateMs: 0,
       breakerOpenMs: 100,
       maxConcurrent: 4,
       maxQueued: 100,
@@ -81,6 +82,32 @@ describe('a request', () => {
     for (let i = 0; i < 10; i++) await client.request(get);
     expect(owner.requests).toHaveLength(10);
     expect(owner.connections).toBe(1);
+  });
+});
+
+describe('an owner that is slow', () => {
+  test('is not waited for beyond the timeout, but what it says later is still taken', async () => {
+    const client = clientOf({ timeoutMs: 50, lateMs: 20_000 });
+    owner.reply = () => ({ delayMs: 150, body: { ok: true } });
+    const answer = await client.request(get);
+    expect(answer).toMatchObject({ kind: 'fault', reason: 'timeout' });
+    expect(answer.kind === 'fault' && (await answer.late)).toEqual({ kind: 'found', value: { ok: true } });
+  });
+
+  test('keeps nobody else from it while it is late', async () => {
+    const client = clientOf({ timeoutMs: 50, lateMs: 20_000, maxConcurrent: 1 });
+    owner.reply = () => ({ fault: 'hang' });
+    await client.request(get);
+    owner.reply = () => ({ body: { ok: true } });
+    expect(await client.request(get)).toMatchObject({ kind: 'found' });
+  });
+
+  test('is let go after that time as well', async () => {
+    const client = clientOf({ timeoutMs: 30, lateMs: 30 });
+    owner.reply = () => ({ fault: 'hang' });
+    const answer = await client.request(get);
+    expect(answer.kind === 'fault' && (await answer.late)).toEqual({ kind: 'fault', reason: 'timeout' });
+    await vi.waitFor(() => expect(owner.inFlight).toBe(0), patiently);
   });
 });
 

@@ -22,6 +22,8 @@ export interface OwnerClientOptions {
   readonly bearerToken: string | undefined;
   /** From sending the request to the last byte of the answer. */
   readonly timeoutMs: number;
+  /** How long after the timeout an answer is still taken, as `late`; 0: not at all. */
+  readonly lateMs: number;
   readonly breakerOpenMs: number;
   readonly maxConcurrent: number;
   readonly maxQueued: number;
@@ -55,6 +57,8 @@ export class OwnerClient<T> {
   readonly #pool: Pool;
   readonly #basePath: string;
   readonly #headers: Readonly<Record<string, string>>;
+  /** Requests that nobody waits for any more. */
+  #lateRequests = 0;
 
   /** `decode` returns undefined for a malformed body. */
   constructor(options: OwnerClientOptions, decode: (body: Uint8Array) => T | undefined, clock: Clock, report: OwnerReport) {
@@ -71,7 +75,8 @@ export class OwnerClient<T> {
       ...(options.bearerToken === undefined ? {} : { authorization: `Bearer ${options.bearerToken}` }),
     };
     this.#pool = new Pool(url.origin, {
-      connections: options.maxConcurrent,
+      // Those that are late keep theirs, and must not be in the way of the others.
+      connections: options.maxConcurrent * (options.lateMs > 0 ? 2 : 1),
       maxResponseSize: options.maxResponseBytes,
       connect: { timeout: options.timeoutMs },
       // One timer of ours ends the request as a whole; these measure pauses only.
@@ -121,10 +126,38 @@ export class OwnerClient<T> {
     }
   }
 
+  /** An owner that is slow for a moment has done the work: its answer is a good card, only too late for the frames that wanted it. */
   async #send(request: OwnerRequest): Promise<OwnerAnswer<T>> {
+    const { timeoutMs, lateMs, maxConcurrent } = this.#options;
     const controller = new AbortController();
+    const answer = this.#begin(request, controller);
+    const inTime = await this.#within(answer, timeoutMs);
+    if (inTime !== undefined) return inTime;
+    if (lateMs > 0 && this.#lateRequests < maxConcurrent)
+      return { kind: 'fault', reason: 'timeout', late: this.#awaitLate(answer, controller) };
+    controller.abort();
+    return fault('timeout');
+  }
+
+  async #awaitLate(answer: Promise<OwnerAnswer<T>>, controller: AbortController): Promise<OwnerAnswer<T>> {
+    this.#lateRequests++;
+    const late = await this.#within(answer, this.#options.lateMs);
+    this.#lateRequests--;
+    controller.abort();
+    return late ?? fault('timeout');
+  }
+
+  /** Undefined when it takes longer. */
+  async #within(answer: Promise<OwnerAnswer<T>>, ms: number): Promise<OwnerAnswer<T> | undefined> {
+    const answered = new AbortController();
+    const inTime = await Promise.race([answer, this.#clock.sleep(ms, answered.signal).then(() => undefined)]);
+    answered.abort();
+    return inTime;
+  }
+
+  /** Never rejects. */
+  async #begin(request: OwnerRequest, controller: AbortController): Promise<OwnerAnswer<T>> {
     const abort = (): void => controller.abort();
-    const timer = this.#clock.setTimeout(abort, this.#options.timeoutMs);
     request.signal?.addEventListener('abort', abort, { once: true });
     const startedMs = this.#clock.nowMs();
     try {
@@ -133,7 +166,6 @@ export class OwnerClient<T> {
       if (request.signal?.aborted) return fault('aborted');
       return fault(controller.signal.aborted ? 'timeout' : reasonOf(error));
     } finally {
-      timer.cancel();
       request.signal?.removeEventListener('abort', abort);
       this.#report.fetched(this.#options.name, this.#clock.nowMs() - startedMs);
     }

@@ -49,6 +49,8 @@ export interface SyncPageOptions {
 const cardsConcurrency = 16;
 /** A batch needs a few hundred at most; thousands of resumes at once may need their senders all together. */
 const cardsQueue = 10_000;
+/** A card is taken until this many timeouts after it was due. */
+const lateTimeouts = 4;
 /** A conversation of twenty thousand participants. */
 const maxCardBytes = 1_048_576;
 const maxSyncPageBytes = 8_388_608;
@@ -66,6 +68,7 @@ export class Owners {
     const forCards: Omit<OwnerClientOptions, 'name' | 'baseUrl'> = {
       ...common,
       timeoutMs: options.ownerTimeoutMs,
+      lateMs: lateTimeouts * options.ownerTimeoutMs,
       maxConcurrent: cardsConcurrency,
       maxQueued: cardsQueue,
       maxResponseBytes: maxCardBytes,
@@ -89,6 +92,8 @@ export class Owners {
         name: 'messenger-sync',
         baseUrl: options.messengerUrl,
         timeoutMs: options.syncTimeoutMs,
+        // Its client has been told to come back.
+        lateMs: 0,
         maxConcurrent: options.syncConcurrency,
         maxQueued: options.syncQueue,
         maxResponseBytes: maxSyncPageBytes,
