@@ -28,6 +28,7 @@ export class Bench {
   readonly tokens: Tokens;
   readonly generator: LoadGenerator;
   readonly publisher: Publisher;
+  readonly #running = new Set<Target>();
 
   private constructor(options: BenchOptions, owners: FakeOwners) {
     this.options = options;
@@ -50,7 +51,9 @@ export class Bench {
   }
 
   async startGateway(options: Partial<Pick<GatewayOptions, 'replicas' | 'env' | 'owners'>> = {}): Promise<GatewayTarget> {
-    return startGateway({ home: this.home, owners: this.owners, profileDir: this.options.profileDir, ...options });
+    const target = await startGateway({ home: this.home, owners: this.owners, profileDir: this.options.profileDir, ...options });
+    this.#running.add(target);
+    return target;
   }
 
   /** Users `from` to `from + count` open a connection each. */
@@ -74,7 +77,13 @@ export class Bench {
       await this.generator.close(name);
       await this.publisher.forget(name);
     }
+    for (const target of targets) this.#running.delete(target);
     await Promise.all(targets.map(stopTarget));
+  }
+
+  /** Whatever a scenario that failed has left. */
+  async clear(): Promise<void> {
+    await this.stopTargets([...this.#running]);
   }
 
   async stop(): Promise<void> {
@@ -84,6 +93,12 @@ export class Bench {
 
   /** Undefined for a system that is not on this machine. */
   async startTarget(name: TargetName): Promise<Target | undefined> {
+    const target = await this.#start(name);
+    if (target !== undefined) this.#running.add(target);
+    return target;
+  }
+
+  async #start(name: TargetName): Promise<Target | undefined> {
     switch (name) {
       case 'gateway':
         return this.startGateway();

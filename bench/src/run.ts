@@ -10,23 +10,36 @@ import { Recorder } from './report/recorder.js';
 import type { RunResult, ScenarioResult } from './report/result.js';
 import { printTargets } from './report/print-targets.js';
 import { writeResults } from './report/write-results.js';
+import type { Scenario } from './scenarios/scenario.js';
 import { scenarioNames, scenarios } from './scenarios/scenarios.js';
 
+/** A scenario that fails costs the others nothing but the exit code. */
 async function measure(options: BenchOptions): Promise<ScenarioResult[]> {
   const bench = await Bench.start(options);
   const results: ScenarioResult[] = [];
   try {
     for (const scenario of scenarios.filter(({ name }) => options.scenarios.includes(name))) {
-      const { name, about } = scenario;
-      console.log(`\n── ${name}: ${about}`);
-      const recorder = new Recorder();
-      await scenario.run(bench, recorder);
-      results.push(recorder.result(name, about));
+      results.push(...(await runScenario(bench, scenario)));
     }
   } finally {
     await bench.stop();
   }
   return results;
+}
+
+async function runScenario(bench: Bench, scenario: Scenario): Promise<ScenarioResult[]> {
+  const { name, about } = scenario;
+  console.log(`\n── ${name}: ${about}`);
+  const recorder = new Recorder();
+  try {
+    await scenario.run(bench, recorder);
+    return [recorder.result(name, about)];
+  } catch (error) {
+    console.error(`${name} failed:`, error);
+    process.exitCode = 1;
+    await bench.clear();
+    return [];
+  }
 }
 
 /** A smoke run writes everything too, to see that it can, and throws it away. */

@@ -71,8 +71,8 @@ export interface FanoutCell {
 }
 
 export const fullSizes: Sizes = {
-  repetitions: 5,
-  skip: { held: 1000, drained: 300_000, liveEventsPerS: 8000, liveMs: 5000 },
+  repetitions: 3,
+  skip: { held: 1000, drained: 200_000, liveEventsPerS: 8000, liveMs: 4000 },
   fanout: [
     { sockets: 1000, k: 2, conversations: 2000, events: 60_000 },
     { sockets: 1000, k: 20, conversations: 500, events: 20_000 },

@@ -38,7 +38,7 @@ export class ClientGroup {
   readonly protocol: ClientProtocol;
   readonly followsCursors: boolean;
   readonly #clients = new Set<GroupClient>();
-  readonly #prefix: Buffer;
+  readonly #prefix: Buffer | undefined;
   readonly #heartbeat: NodeJS.Timeout | undefined;
   readonly #others = new Map<string, number>();
   #onLost: ((client: GroupClient) => void) | undefined;
@@ -91,9 +91,8 @@ export class ClientGroup {
 
   /** Whether the message in [start, end) is an event; counts it then. */
   countEvent(bytes: Buffer, start: number, end: number, nowUs: number): boolean {
-    const prefix = this.#prefix;
-    for (let i = 0; i < prefix.length; i++) if (bytes[start + i] !== prefix[i]) return false;
-    const events = this.protocol.joinsEvents ? countOccurrences(bytes, start, end) : 1;
+    const events = this.#prefix === undefined ? countOccurrences(bytes, start, end) : startsWith(bytes, start, this.#prefix) ? 1 : 0;
+    if (events === 0) return false;
     this.#frames += events;
     this.#bytes += end - start;
     this.#lastFrameUs = nowUs;
@@ -124,7 +123,7 @@ export class ClientGroup {
       const sentUs = readStamp(bytes, from, end);
       if (sentUs === undefined) return;
       histogram.recordValue(Math.min(Math.max(nowUs - sentUs, 1), highestLatencyUs));
-      if (!this.protocol.joinsEvents) return;
+      if (this.#prefix !== undefined) return;
       from = bytes.indexOf(eventStart, from) + eventStart.length;
     }
   }
@@ -139,6 +138,11 @@ export class ClientGroup {
       tick = (tick + 1) % ticks;
     };
   }
+}
+
+function startsWith(bytes: Buffer, start: number, prefix: Buffer): boolean {
+  for (let i = 0; i < prefix.length; i++) if (bytes[start + i] !== prefix[i]) return false;
+  return true;
 }
 
 function countOccurrences(bytes: Buffer, start: number, end: number): number {

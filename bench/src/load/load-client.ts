@@ -65,7 +65,11 @@ export class LoadClient implements FrameSink, GroupClient {
 
   onText(bytes: Buffer, start: number, end: number): void {
     if (this.#group.followsCursors) this.cursor = this.#group.cursorOf(bytes, start, end) ?? this.cursor;
-    if (this.#group.countEvent(bytes, start, end, this.#nowUs)) return;
+    if (this.#group.countEvent(bytes, start, end, this.#nowUs)) {
+      const ping = this.#group.protocol.joinedPing;
+      if (ping?.marks.some((mark) => isIn(mark, bytes, start, end)) === true) this.send(ping.reply);
+      return;
+    }
     const answer = this.#group.protocol.answer(bytes.toString('utf8', start, end), this.user);
     if (answer.kind === 'reply') this.send(answer.text);
     else if (answer.kind === 'opened') this.#opened(answer.how);
@@ -132,4 +136,9 @@ export class LoadClient implements FrameSink, GroupClient {
     this.#settle = undefined;
     settle?.(opening);
   }
+}
+
+function isIn(mark: Buffer, bytes: Buffer, start: number, end: number): boolean {
+  const at = bytes.indexOf(mark, start);
+  return at >= 0 && at + mark.length <= end;
 }

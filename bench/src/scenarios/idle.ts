@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from '../bench.js';
 import { formatNumber } from '../report/format.js';
-import { serverOf, stopTarget, type Target, type TargetName } from '../targets/target.js';
+import { serverOf, type TargetName } from '../targets/target.js';
 import type { Scenario } from './scenario.js';
 
 export const idle: Scenario = {
@@ -45,11 +45,6 @@ async function bytesPerConnection(bench: Bench, name: TargetName, count: number)
   await bench.connect(target, { count });
   await sleep(settleMs);
   const after = serverOf(target).residentBytes();
-  await end(bench, target);
+  await bench.stopTargets([target]);
   return (after - before) / count;
-}
-
-async function end(bench: Bench, target: Target): Promise<void> {
-  await bench.generator.close(target.name);
-  await stopTarget(target);
 }

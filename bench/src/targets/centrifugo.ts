@@ -36,8 +36,6 @@ function configOf(port: number, redisUrl: string, issuer: TokenIssuer): unknown 
       token: { rsa_public_key: issuer.publicKeyPem },
       subscribe_to_user_personal_channel: { enabled: true, personal_channel_namespace: 'personal' },
       allowed_origins: ['*'],
-      // A ping that shares a message with events would be overlooked by the load generator.
-      ping_interval: '300s',
     },
     channel: { namespaces: [{ name: 'personal' }] },
     consumers: [

@@ -5,8 +5,8 @@ export const centrifugoProtocol: ClientProtocol = {
   path: () => '/connection/websocket',
   greeting: ({ token }) => JSON.stringify({ id: 1, connect: { token } }),
   opensOn: 'message',
-  eventPrefix: Buffer.from('{"push":'),
-  joinsEvents: true,
+  eventPrefix: undefined,
+  joinedPing: { marks: [Buffer.from('{}\n'), Buffer.from('\n{}')], reply: '{}' },
   answer: (text) => {
     if (text === '{}') return { kind: 'reply', text: '{}' };
     return text.includes('"connect":') ? { kind: 'opened' } : { kind: 'other', name: text.slice(0, 60) };

@@ -19,10 +19,10 @@ export interface ClientProtocol {
   readonly greeting?: (user: LoadUser) => string;
   /** Open with the upgrade itself, or with a message for which `answer` says so. */
   readonly opensOn: 'upgrade' | 'message';
-  /** A message that begins so is an event. */
-  readonly eventPrefix: Buffer;
-  /** Several events may share one message. */
-  readonly joinsEvents: boolean;
+  /** A message that begins so is an event. Undefined: messages are joined to one, and every event in it counts. */
+  readonly eventPrefix: Buffer | undefined;
+  /** A ping among joined messages, which must be answered although the whole counts as events. */
+  readonly joinedPing?: { readonly marks: readonly Buffer[]; readonly reply: string };
   answer(text: string, user: LoadUser): Answer;
   /** What a client sends by itself, and how often. */
   readonly heartbeat?: { readonly text: string; readonly everyMs: number };

@@ -6,7 +6,6 @@ export const gatewayProtocol: ClientProtocol = {
   path: ({ token }, cursor) => `/api/v1/ws?token=${token}${cursor === undefined ? '' : `&cursor=${cursor}`}`,
   opensOn: 'message',
   eventPrefix: Buffer.from('{"type":"message.new"'),
-  joinsEvents: false,
   answer: (text) => {
     const name = type.exec(text)?.[1] ?? 'unknown';
     if (name !== 'hello') return { kind: 'other', name };

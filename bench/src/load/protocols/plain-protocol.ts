@@ -5,6 +5,5 @@ export const plainProtocol: ClientProtocol = {
   path: ({ id }) => `/?user=${id}`,
   opensOn: 'upgrade',
   eventPrefix: Buffer.from('{"type":"message.new"'),
-  joinsEvents: false,
   answer: () => ({ kind: 'other', name: 'unknown' }),
 };

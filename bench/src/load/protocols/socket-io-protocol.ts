@@ -5,7 +5,6 @@ export const socketIoProtocol: ClientProtocol = {
   path: () => '/socket.io/?EIO=4&transport=websocket',
   opensOn: 'message',
   eventPrefix: Buffer.from('42["event",'),
-  joinsEvents: false,
   answer: (text, { id }) => {
     if (text === '2') return { kind: 'reply', text: '3' };
     if (text.startsWith('0')) return { kind: 'reply', text: `40${JSON.stringify({ user: id })}` };
