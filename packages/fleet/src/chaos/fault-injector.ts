@@ -6,7 +6,7 @@ import type { Bus } from './bus.js';
 import type { PlannedFault } from './schedule.js';
 
 const stream = 'messenger.events';
-const nothingToBreak = /no such key|No such client|Invalid client ID|connection to Redis|LOADING|READONLY/;
+const nothingToBreak = /no such key|requires the key to exist|No such client|Invalid client ID|connection to Redis|LOADING|READONLY/;
 
 /** Does to a fleet what a schedule says, and knows afterwards which ends of processes and connections it is to blame for. */
 export class FaultInjector {
@@ -33,6 +33,8 @@ export class FaultInjector {
     switch (kind) {
       case 'kill_replica':
         return this.#kill(this.#replica(index), lastsMs);
+      case 'drain_replica':
+        return this.#drain(this.#replica(index), lastsMs);
       case 'pause_replica':
         return this.#pause(this.#replica(index), lastsMs);
       case 'pause_redis':
@@ -75,6 +77,16 @@ export class FaultInjector {
     this.#killed.add(replica);
     this.#awayAtMs.set(replica, performance.now());
     await replica.kill();
+    await sleep(lastsMs);
+    this.#launch(replica);
+  }
+
+  async #drain(replica: Replica, lastsMs: number): Promise<void> {
+    this.#killed.add(replica);
+    this.#awayAtMs.set(replica, performance.now());
+    const { code, signal } = await replica.drain();
+    if (code !== 0) this.#complain(`${replica.id} did not end as a drained one: ${signal ?? `code ${code}`}`);
+    this.#awayAtMs.set(replica, performance.now());
     await sleep(lastsMs);
     this.#launch(replica);
   }

@@ -49,6 +49,8 @@ const shortened: Environment = {
   SYNC_REQUIRED_JITTER_MS: '300',
   SYNC_MAX_PAGES: '3',
   RECONNECT_JITTER_MS: '300',
+  DRAIN_WINDOW_MS: '1000',
+  DRAIN_DEADLINE_MS: '5000',
   MAX_CONNECTIONS_PER_USER: '1000',
   UPGRADES_PER_SECOND: '5000',
   UPGRADES_BURST: '5000',
@@ -197,7 +199,9 @@ class Run {
       return over;
     });
     const written = untilMs(this.#schedule.durationMs).then(() => writers.pause());
-    await Promise.all([...faults, written]);
+    // All of them, also when one could not be played: none may start anything after the end.
+    const results = await Promise.allSettled([...faults, written]);
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
     return performance.now();
   }
 

@@ -6,6 +6,8 @@ export type Variant = 'single' | 'sentinel';
 export type FaultKind =
   /** kill -9, and started again with the same id. */
   | 'kill_replica'
+  /** SIGTERM, as a deploy does, and started again with the same id when it has ended. */
+  | 'drain_replica'
   /** SIGSTOP, then SIGCONT. */
   | 'pause_replica'
   | 'pause_redis'
@@ -75,9 +77,16 @@ const faultyMs: Readonly<Record<Variant, number>> = { single: 14_000, sentinel: 
 export const replicaCount = 3;
 
 const deck: Readonly<Record<'gentle' | Variant, readonly FaultKind[]>> = {
-  gentle: [...repeat('kill_replica', 4), ...repeat('pause_replica', 3), ...repeat('destroy_group', 3), ...repeat('cut_reader', 3)],
+  gentle: [
+    ...repeat('kill_replica', 4),
+    ...repeat('drain_replica', 2),
+    ...repeat('pause_replica', 3),
+    ...repeat('destroy_group', 3),
+    ...repeat('cut_reader', 3),
+  ],
   single: [
     ...repeat('kill_replica', 3),
+    'drain_replica',
     ...repeat('pause_replica', 2),
     ...repeat('destroy_group', 2),
     ...repeat('cut_reader', 2),
@@ -86,6 +95,7 @@ const deck: Readonly<Record<'gentle' | Variant, readonly FaultKind[]>> = {
   ],
   sentinel: [
     ...repeat('kill_replica', 3),
+    'drain_replica',
     ...repeat('pause_replica', 2),
     ...(['destroy_group', 'cut_reader', 'trim', 'flush'] as const),
     ...(['fail_over', 'fail_over_behind', 'fail_over_hung'] as const),
@@ -95,6 +105,7 @@ const deck: Readonly<Record<'gentle' | Variant, readonly FaultKind[]>> = {
 /** How long it lasts, at least and at most. Around the lease of a replica id (2 s in these runs): shorter and longer. */
 const lengthsMs: Readonly<Record<FaultKind, readonly [number, number]>> = {
   kill_replica: [0, 3000],
+  drain_replica: [0, 1000],
   pause_replica: [200, 4000],
   pause_redis: [100, 4000],
   restart_redis: [0, 1500],
@@ -109,7 +120,13 @@ const lengthsMs: Readonly<Record<FaultKind, readonly [number, number]>> = {
   fail_over_hung: [1500, 3000],
 };
 
-const hitsReplica: ReadonlySet<FaultKind> = new Set<FaultKind>(['kill_replica', 'pause_replica', 'destroy_group', 'cut_reader']);
+const hitsReplica: ReadonlySet<FaultKind> = new Set<FaultKind>([
+  'kill_replica',
+  'drain_replica',
+  'pause_replica',
+  'destroy_group',
+  'cut_reader',
+]);
 const isFailover = (kind: FaultKind): boolean => kind.startsWith('fail_over');
 
 /** Nothing else is done to Redis for this long: a Sentinel looks every ten seconds for masters that do not know yet that they are none. */

@@ -41,7 +41,7 @@ describe('a schedule', () => {
 
   test('of some seed has each kind of fault, on each replica', () => {
     const kinds = (variant: Variant): Set<FaultKind> => new Set(faultsOf(variant).map(({ kind }) => kind));
-    const common = ['kill_replica', 'pause_replica', 'destroy_group', 'cut_reader', 'trim', 'flush'] as const;
+    const common = ['kill_replica', 'drain_replica', 'pause_replica', 'destroy_group', 'cut_reader', 'trim', 'flush'] as const;
     expect(kinds('single')).toEqual(new Set([...common, 'pause_redis', 'restart_redis', 'wipe_redis', 'roll_back_redis']));
     expect(kinds('sentinel')).toEqual(new Set([...common, 'fail_over', 'fail_over_behind', 'fail_over_hung']));
     const replicas = new Set(faultsOf('single').flatMap(({ replica }) => (replica === undefined ? [] : [replica])));
