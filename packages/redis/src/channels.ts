@@ -1,4 +1,4 @@
-/** Every pub/sub channel that the gateway listens to or publishes on. */
+/** The pub/sub channels of the fleet. With `FANOUT=pubsub` envelopes come over one more, named by EVENT_STREAM. */
 export const channels = {
   userUpdated: 'user.updated',
   conversationUpdated: 'conversation.updated',
@@ -6,6 +6,4 @@ export const channels = {
   presence: 'gateway.presence',
   typing: 'gateway.typing',
   control: 'gateway.control',
-  /** Only with `FANOUT=pubsub`: the envelopes themselves. */
-  events: 'messenger.events',
 } as const;

@@ -26,6 +26,7 @@ function start({ everyMs = 0, body }: Loop): Promise<void> {
   const backoff = new Backoff({ minMs: 100, maxMs: 400, random: () => 1 });
   return runLoop({ name: 'sweep', signal: stopping.signal, clock, logger, backoff, everyMs }, async (signal) => {
     roundsAtMs.push(clock.nowMs());
+    if (roundsAtMs.length > 1000) stopping.abort(); // a loop that does not wait is a failure, not the end of the run
     await body?.(roundsAtMs.length, signal);
   });
 }

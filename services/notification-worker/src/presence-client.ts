@@ -1,5 +1,4 @@
-import type { Clock, Logger } from '@event-gateway/runtime';
-import { RateLimitedLog } from '@event-gateway/runtime';
+import { type Clock, type Logger, RateLimitedLog } from '@event-gateway/runtime';
 import { MAX_PRESENCE_QUERY_USERS } from '@event-gateway/protocol';
 import { request } from 'undici';
 import type { WorkerMetrics } from './worker-metrics.js';

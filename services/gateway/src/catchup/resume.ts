@@ -97,7 +97,8 @@ export class Resume {
       connection.goLive(-1);
       return;
     }
-    const start = this.#startFromTail(cursor) ?? (await this.#startFromStream(cursor as StreamId, connection.userId));
+    const decided = this.#start(cursor, connection.userId);
+    const start = decided instanceof Promise ? await decided : decided;
     if (!connection.isOpen) return;
     if (start.outcome !== undefined) this.#deps.metrics.resumed(start.outcome);
     connection.greet(this.#hello(connection, start.hello));
@@ -106,14 +107,14 @@ export class Resume {
     if (start.hello.resumed && connection.isOpen) this.#deps.presence.sendSnapshot(connection);
   }
 
-  /** Everything that can be decided at once; undefined when the stream has to be asked. */
-  #startFromTail(cursor: string | undefined): Start | undefined {
+  /** A promise only when the stream has to be asked. */
+  #start(cursor: string | undefined, userId: UserId): Start | Promise<Start> {
     if (cursor === undefined) return this.#fresh(undefined);
-    if (!isStreamId(cursor)) return this.#fresh('unknown');
-    if (this.#deps.history.isFromLostEpoch(cursor)) return this.#fresh('unknown');
-    return this.#tail.covers(cursor) ? this.#resumed(cursor, 'tail') : undefined;
+    if (!isStreamId(cursor) || this.#deps.history.isFromLostEpoch(cursor)) return this.#fresh('unknown');
+    return this.#tail.covers(cursor) ? this.#resumed(cursor, 'tail') : this.#startFromStream(cursor, userId);
   }
 
+  /** The cursor is ahead of this replica, or older than its tail. */
   async #startFromStream(cursor: StreamId, userId: UserId): Promise<Start> {
     if (compareStreamIds(cursor, this.#tail.lastId) > 0) {
       const lastId = await this.#deps.history.lastId();
@@ -173,13 +174,8 @@ export class Resume {
     connection.goLive(position);
   }
 
-  /** Writes events as fast as the socket takes them. Without an await when cards are hot and there is room. */
-  #write(connection: Connection, events: readonly RecentEvent[]): Promise<void> | undefined {
-    if (events.length === 0) return undefined;
-    return this.#writeChunks(connection, events);
-  }
-
-  async #writeChunks(connection: Connection, events: readonly RecentEvent[]): Promise<void> {
+  /** Writes events as fast as the socket takes them. */
+  async #write(connection: Connection, events: readonly RecentEvent[]): Promise<void> {
     for (let at = 0; at < events.length && connection.isOpen; at += chunkEvents) {
       const chunk = events.slice(at, at + chunkEvents).flatMap(({ id, envelope }) => {
         const decoded = decodeEnvelopeBytes(envelope, false);

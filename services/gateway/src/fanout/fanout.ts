@@ -51,9 +51,10 @@ export interface Handled {
 /**
  * Walk 1: one batch of the bus → sockets.
  *
- * One batch at a time, in stream order, with one await, so that order on every socket is stream order by construction and a
- * cursor is the id of the last frame. What may happen during that await: a connection closes (its writes are skipped), or one
- * opens (its replay covers what was read before, live takes only what is read after: see catchup/resume.ts).
+ * One batch at a time, in stream order, with one await between match and write, so that order on every socket is stream order by
+ * construction and a cursor is the id of the last frame. What may happen during that await, and between two turns of a large write: a
+ * connection closes (its writes are skipped), or one opens (its replay covers what was read before, live takes only what is read
+ * after: see catchup/resume.ts).
  */
 export class Fanout implements BatchHandler, TailWarmer {
   readonly #hub: Hub;
@@ -102,8 +103,7 @@ export class Fanout implements BatchHandler, TailWarmer {
   async handle(batch: readonly StreamEntry[]): Promise<void> {
     const deliveries = this.#match(batch);
     if (deliveries.length > 0) {
-      for (const { envelope } of deliveries) this.#deps.invalidation.onEvent(envelope);
-      const warming = enrich(deliveries, this.#deps.cards);
+      const warming = this.#warmCards(deliveries);
       if (warming !== undefined) await warming;
       await this.#write(deliveries);
     }
@@ -165,6 +165,13 @@ export class Fanout implements BatchHandler, TailWarmer {
     this.#letters.push(this.#deps.deadLetters.bury(id, reason, fields));
   }
 
+  /** Step 4. Invalidations first: no frame of the batch may show a card that the batch itself says is old. */
+  #warmCards(deliveries: readonly Delivery[]): Promise<void> | undefined {
+    for (const { envelope } of deliveries) this.#deps.invalidation.onEvent(envelope);
+    return enrich(deliveries, this.#deps.cards);
+  }
+
+  /** Steps 5 and 6. */
   async #write(deliveries: readonly Delivery[]): Promise<void> {
     await writeFrames(deliveries, this.#deps.cards, {
       delivered: (connections) => this.#deps.metrics.delivered(connections),

@@ -1,5 +1,4 @@
-import type { StreamId, UserId } from '@event-gateway/protocol';
-import { isStreamId } from '@event-gateway/protocol';
+import { isStreamId, type StreamId, type UserId } from '@event-gateway/protocol';
 import type { Admission, Place } from './admission.js';
 import type { Authenticator, Identity } from './authenticate.js';
 import { extractToken } from './extract-token.js';

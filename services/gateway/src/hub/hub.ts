@@ -68,10 +68,6 @@ export class Hub implements RecipientIndex<LocalUser> {
     return this.#users.get(userId)?.connections ?? [];
   }
 
-  hasUser(userId: string): boolean {
-    return this.#users.has(userId);
-  }
-
   /** The user, if here. */
   get(userId: string): LocalUser | undefined {
     return this.#users.get(userId);
