@@ -206,6 +206,19 @@ describe('the first epoch of a fleet', () => {
   });
 });
 
+test('what the stream ends with is asked again for a moment while Redis does not answer, and given up then', async () => {
+  const replica = await startReadingReplica(server, 'r1');
+  const [id] = await publish(server, ['a']);
+  server.pause();
+  const asked = replica.source.whoIsLast();
+  await eventually(() => expect(replica.connections.isUp('command')).toBe(false));
+  server.resume();
+  expect(await asked).toBe(id);
+  server.pause();
+  expect(await replica.source.whoIsLast()).toBeUndefined();
+  server.resume();
+});
+
 test('Redis away at the start: it waits, and reads when Redis comes', async () => {
   await server.kill();
   const replica = createReadingReplica(server, 'r1');

@@ -36,6 +36,13 @@ export interface StreamSourceDeps {
 }
 
 /**
+ * A process that was stopped wakes up with clients whose cursors are ahead of it, and with connections that count as dead: asked at once,
+ * it would refuse them all, although Redis is there. An outage is no shorter for waiting longer.
+ */
+const askPatienceMs = 1000;
+const askEveryMs = 50;
+
+/**
  * Reads the stream through this replica's own consumer group, at least once and in order, whatever happens to Redis and to the
  * connection, and says `gap` whenever it cannot prove that nothing was lost.
  *
@@ -157,8 +164,15 @@ export class StreamSource implements EventSource {
   }
 
   async #askLastId(): Promise<StreamId | undefined> {
-    const ask = (): Promise<unknown> => this.#deps.connections.command.runScript(lastIdScript, [this.#options.stream], []);
-    return asStreamId(await this.#quietly(ask));
+    const { clock, connections } = this.#deps;
+    const { signal } = this.#stopping;
+    const ask = (): Promise<unknown> => connections.command.runScript(lastIdScript, [this.#options.stream], []);
+    const untilMs = clock.nowMs() + askPatienceMs;
+    for (;;) {
+      const lastId = asStreamId(await this.#quietly(ask));
+      if (lastId !== undefined || signal.aborted || clock.nowMs() >= untilMs) return lastId;
+      await clock.sleep(askEveryMs, signal);
+    }
   }
 
   /** One connection, from its opening to its end. */
