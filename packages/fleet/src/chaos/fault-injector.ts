@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keys } from '@event-gateway/redis';
+import { eventually } from '../eventually.js';
 import type { Reply } from '../redis/resp-client.js';
 import type { Replica } from '../services/replica.js';
 import type { Bus } from './bus.js';
 import type { PlannedFault } from './schedule.js';
 
 const stream = 'messenger.events';
+const startMs = 20_000;
 const nothingToBreak = /no such key|requires the key to exist|No such client|Invalid client ID|connection to Redis|LOADING|READONLY/;
 
 /** Does to a fleet what a schedule says, and knows afterwards which ends of processes and connections it is to blame for. */
@@ -82,6 +84,8 @@ export class FaultInjector {
   }
 
   async #drain(replica: Replica, lastsMs: number): Promise<void> {
+    // Before that it does not listen to signals yet.
+    await eventually(async () => (await replica.get('/healthz')).status === 200, { timeoutMs: startMs, what: `${replica.id} being alive` });
     this.#killed.add(replica);
     this.#awayAtMs.set(replica, performance.now());
     const { code, signal } = await replica.drain();
