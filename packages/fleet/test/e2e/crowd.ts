@@ -1,4 +1,3 @@
-import { connect } from 'node:net';
 import { Application } from '../../src/chaos/application.js';
 import type { ChaosClient, ChaosClientOptions } from '../../src/chaos/chaos-client.js';
 import { FrameAudit } from '../../src/chaos/frame-audit.js';
@@ -9,10 +8,11 @@ import { SdkClient } from '../../src/chaos/sdk-client.js';
 import { SeededRandom } from '../../src/chaos/seeded-random.js';
 import { Writers } from '../../src/chaos/writers.js';
 import { type Environment, eventually, type Fleet, type Replica, startFleet } from '../../src/index.js';
+import { Subscription } from './subscription.js';
 
 export interface CrowdOptions {
   readonly replicas: number;
-  /** Each in one group of twenty in which people write. */
+  /** Each in one group of ten in which people write. */
   readonly busy: number;
   /** Each in one dialog in which nobody writes. */
   readonly idle: number;
@@ -31,7 +31,7 @@ const tailBytes = 1_048_576;
 /** The pongs of those to whom nobody writes come often, and replicas can be made to forget what was before them. */
 export const forgetful: Environment = { HEARTBEAT_MS: '2000', RECENT_EVENTS_MAX_BYTES: String(tailBytes) };
 
-const groupSize = 20;
+const groupSize = 10;
 /** One client in so many is the SDK, the others do the same in the plainest way. */
 const sdkShare = 10;
 const stream = 'messenger.events';
@@ -49,13 +49,13 @@ export class Crowd {
   /** Called with every connection that the other side ends. */
   onClosed: (closed: Closed) => void = () => undefined;
   readonly #writers: Writers;
-  readonly #presence: ReturnType<typeof listen>;
+  readonly #presence: Subscription;
 
   private constructor(fleet: Fleet, messenger: Messenger, population: Population, busy: readonly Conversation[]) {
     this.fleet = fleet;
     this.messenger = messenger;
     this.clients = population.users.map((userId, index) => this.#createClient(userId, index));
-    this.#presence = listen(fleet.redis.port, 'gateway.presence');
+    this.#presence = new Subscription(fleet.redis.port, 'gateway.presence');
     this.#writers = new Writers(messenger, { ...population, conversations: busy }, new SeededRandom(seed), async () => fleet.redis.port);
   }
 
@@ -99,7 +99,7 @@ export class Crowd {
 
   /** How often the fleet has said that somebody went offline, or came online. */
   published(status: 'online' | 'offline'): number {
-    return this.#presence.text().split(`"status":"${status}"`).length - 1;
+    return this.#presence.messages.filter((message) => message['status'] === status).length;
   }
 
   /** Resolves when so many more messages than now have been written. */
@@ -142,7 +142,7 @@ export class Crowd {
         const what = missing();
         if (what.length > 0) throw new Error(`${what.length} things are missing, e.g. ${what.slice(0, 5).join('; ')}`);
       },
-      { timeoutMs, intervalMs: 100 },
+      { timeoutMs, intervalMs: 500 },
     );
   }
 
@@ -202,16 +202,4 @@ function groupsOf(name: string, users: number, size: number): Conversation[] {
     type: size === 2 ? ('direct' as const) : ('group' as const),
     participants: Array.from({ length: size }, (_user, index) => `${name}-${group}-${index}`),
   }));
-}
-
-/** What has been published about that, as text: whoever listens there can do nothing else on the connection. */
-function listen(port: number, channel: string): { readonly text: () => string; readonly stop: () => void } {
-  const socket = connect(port, '127.0.0.1');
-  let text = '';
-  socket.setEncoding('utf8').on('data', (chunk: string) => {
-    text += chunk;
-  });
-  socket.on('error', () => socket.destroy());
-  socket.write(`SUBSCRIBE ${channel}\r\n`);
-  return { text: () => text, stop: () => socket.destroy() };
 }

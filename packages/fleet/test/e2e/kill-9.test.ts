@@ -30,7 +30,7 @@ test('a replica is killed while events flow: its clients resume on the other one
   const areBack = (): boolean => itsClients.every(({ audit }) => audit.counts.hellos > 1);
   await eventually(areBack, { timeoutMs: 30_000, what: 'the return of every client' });
   await crowd.untilWritten(50);
-  await crowd.untilWhole(30_000);
+  await crowd.untilWhole(60_000);
 
   expect([...crowd.complaints]).toEqual([]);
   expect({ online: crowd.published('online'), offline: crowd.published('offline') }).toEqual({ online: clientCount, offline: 0 });
@@ -48,4 +48,4 @@ test('a replica is killed while events flow: its clients resume on the other one
   const sleeper = await crowd.fleet.connect('sleeper', { replica: survivor, cursor: past });
   expect(await sleeper.waitFor('sync.required')).toMatchObject({ reason: 'cursor_unknown' });
   expect(crowd.idle.every(({ audit }) => audit.counts.durable === 0)).toBe(true);
-}, 60_000);
+}, 120_000);

@@ -85,8 +85,8 @@ describe('three replicas are restarted one after the other while people write', 
       restarts.push(await restart(replica));
       await crowd.untilWritten(20);
     }
-    await crowd.untilWhole(30_000);
-  }, 60_000);
+    await crowd.untilWhole(60_000);
+  }, 120_000);
 
   test('everybody has everything once, in order', () => {
     expect([...crowd.complaints]).toEqual([]);
