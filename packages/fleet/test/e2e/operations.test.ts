@@ -63,7 +63,7 @@ describe('the runbook', () => {
     const printer = new NodeService({ home: fleet.home, name: 'printer', service: 'gateway', readyUrl: '', env: {} });
     printer.launch({}, ['--print-config']);
     await printer.exited;
-    const printed = [...printer.log().matchAll(/^([A-Z][A-Z0-9_]+) .*?\(default (.*?)\) +(.*)$/gm)].map(
+    const printed = [...printer.log().matchAll(/^([A-Z][A-Z0-9_]+) .*?\((?:default )?(.*?)\) {2,}(.*)$/gm)].map(
       ([, name, value, about]) => `${name}: ${value === hostname() ? 'host name' : value}: ${about}`,
     );
     const [, table = ''] = runbook.split('All of them, as `--print-config` has them:');
