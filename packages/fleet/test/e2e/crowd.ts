@@ -92,9 +92,10 @@ export class Crowd {
     return this.clients.reduce((sum, { audit }) => sum + audit.counts.syncs, 0);
   }
 
-  /** Who was told to sync, and why. */
-  get told(): string[] {
-    return this.clients.flatMap(({ userId, audit }) => [...audit.counts.told.keys()].map((reason) => `${userId}: ${reason}`));
+  /** How many clients were told to sync, by reason. */
+  get told(): Record<string, number> {
+    const reasons = this.clients.flatMap(({ audit }) => [...audit.counts.told.keys()]);
+    return Object.fromEntries(reasons.map((reason) => [reason, reasons.filter((one) => one === reason).length]));
   }
 
   /** How often the fleet has said that somebody went offline, or came online. */
@@ -116,7 +117,9 @@ export class Crowd {
     const past = await eventually(async () => this.#lastId());
     const filler = { text: 'x'.repeat(tailBytes / 10) };
     for (let n = 0; n < 20; n++) await this.fleet.publish({ type: 'filler', recipients: ['nobody'], payload: filler });
-    await this.fleet.redis.call('XTRIM', stream, 'MINID', await this.#lastId());
+    const present = await this.#lastId();
+    await this.fleet.untilHandled(present); // what somebody has still to read must not go
+    await this.fleet.redis.call('XTRIM', stream, 'MINID', present);
     const pings = await this.#pings();
     await eventually(
       async () => {

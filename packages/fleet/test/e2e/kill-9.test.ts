@@ -34,7 +34,7 @@ test('a replica is killed while events flow: its clients resume on the other one
 
   expect([...crowd.complaints]).toEqual([]);
   expect({ online: crowd.published('online'), offline: crowd.published('offline') }).toEqual({ online: clientCount, offline: 0 });
-  expect({ syncRequests: crowd.messenger.syncRequests, syncs: crowd.syncs, told: crowd.told }).toEqual({ ...before, told: [] });
+  expect({ syncRequests: crowd.messenger.syncRequests, syncs: crowd.syncs, told: crowd.told }).toEqual({ ...before, told: {} });
   expect(itsClients.every(({ audit }) => audit.counts.resumed === audit.counts.hellos - 1)).toBe(true);
   expect(others.every(({ audit }) => audit.counts.hellos === 1)).toBe(true);
   const metrics = await survivor.metrics();

@@ -101,7 +101,7 @@ describe('three replicas are restarted one after the other while people write', 
   });
 
   test('nobody had to sync, those to whom nobody had written for long included', async () => {
-    expect({ syncRequests: crowd.messenger.syncRequests, syncs: crowd.syncs, told: crowd.told }).toEqual({ ...before, told: [] });
+    expect({ syncRequests: crowd.messenger.syncRequests, syncs: crowd.syncs, told: crowd.told }).toEqual({ ...before, told: {} });
     for (const { audit } of crowd.idle) {
       expect(audit.counts.durable).toBe(0);
       expect(audit.counts.resumed).toBe(audit.counts.hellos - 1);
@@ -116,7 +116,7 @@ describe('three replicas are restarted one after the other while people write', 
     for (const { connections, closes } of restarts) {
       expect(connections).toBeGreaterThan(50);
       expect([...new Set(closes.map(({ code }) => code))]).toEqual([1012]);
-      expect(closes.length).toBeGreaterThan(connections * 0.8); // the SDK leaves by itself when it is told to come back
+      expect(closes.length).toBeGreaterThan(connections / 2); // the SDK leaves by itself when it is told to come back
       const times = closes.map(({ atMs }) => atMs);
       expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(drainWindowMs / 2);
       // Evenly it would be a tenth.
