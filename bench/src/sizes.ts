@@ -132,5 +132,7 @@ export function scaleSizes(sizes: Sizes, factor: number): Sizes {
     fanout: sizes.fanout.map((cell) => ({ ...cell, events: scaled(cell.events) })),
     latency: { ...sizes.latency, durationMs: scaled(sizes.latency.durationMs) },
     ramp: { ...sizes.ramp, stepMs: scaled(sizes.ramp.stepMs) },
+    growth: { ...sizes.growth, frames: scaled(sizes.growth.frames) },
+    replicas: { ...sizes.replicas, events: scaled(sizes.replicas.events) },
   };
 }

@@ -46,12 +46,17 @@ async function prepare(bench: Bench, { target, group }: Holding, k: number): Pro
   for (const { id, members } of conversationsOf(workload)) bench.owners.group(id, members);
   await bench.publisher.prepare({
     ...{ source: group, redisPort: target.redis.port, format: target.format, workload },
-    ...{ poolEvents: Math.min(4096, Math.ceil(1_000_000 / k)), maxLen: 100_000 },
+    ...{ poolEvents: Math.min(4096, Math.ceil(1_000_000 / k)), maxLen: 2 * eventsOf(bench, k) },
   });
 }
 
+/** As many as make the same number of frames. */
+function eventsOf({ options }: Bench, k: number): number {
+  return Math.ceil(options.sizes.growth.frames / k);
+}
+
 async function drain(bench: Bench, { target, group }: Holding, k: number): Promise<DrainSample> {
-  const events = Math.ceil(bench.options.sizes.growth.frames / k);
+  const events = eventsOf(bench, k);
   return measureDrain(bench, target, { source: group, group, events, frames: events * k });
 }
 
@@ -80,7 +85,7 @@ async function byK(bench: Bench, recorder: Recorder, holding: Holding): Promise<
   for (const k of bench.options.sizes.growth.ks) {
     await prepare(bench, holding, k);
     await drain(bench, holding, k);
-    const events = Math.ceil(bench.options.sizes.growth.frames / k);
+    const events = eventsOf(bench, k);
     const samples = [];
     for (let repetition = 0; repetition < bench.options.sizes.repetitions; repetition++) {
       samples.push((await drain(bench, holding, k)).serverCpuUs / events);
