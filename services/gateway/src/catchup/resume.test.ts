@@ -130,6 +130,38 @@ test.each(['', 'garbage', '5', '-1-0', '99999999999999999999999-0', '50-0'])(
   },
 );
 
+// A replica that was stopped wakes up with clients that others have served meanwhile. While it asks where the stream ends, its reader
+// finds the hole behind what it had read last, and that cursor then lies before the hole, with nobody left to tell.
+test('a cursor that was ahead when the stream was asked, and lies before a hole when it answers, is not resumed', async () => {
+  let answer: (lastId: StreamId) => void = () => undefined;
+  const { fanout, open, entry } = replica({ history: { lastId: () => new Promise((resolve) => (answer = resolve)) } });
+  await fanout.handle([entry(1, ['a'])]);
+  const { socket, done } = open('a', id(5));
+  fanout.gap({ reason: 'trimmed', cursor: id(9) });
+  await fanout.handle([entry(10, ['a'])]);
+  answer(id(10));
+  await done;
+  expect(socket.sent).toMatchObject([
+    { type: 'hello', resumed: false },
+    { type: 'sync.required', reason: 'cursor_unknown', cursor: id(10) },
+  ]);
+});
+
+test('a cursor that was ahead and has left the tail when the stream answers is served from the stream', async () => {
+  let answer: (lastId: StreamId) => void = () => undefined;
+  const history: Partial<StreamHistory> = {
+    lastId: () => new Promise((resolve) => (answer = resolve)),
+    walk: (cursor, _userId, until) => Promise.resolve({ events: [], upTo: until() > cursor ? until() : cursor }),
+  };
+  const { fanout, tail, open, entry } = replica({ history });
+  const { socket, done } = open('a', id(5));
+  await fanout.handle([entry(8, ['b']), entry(9, ['a'])]);
+  tail.setLowerBound(id(8));
+  answer(id(9));
+  await done;
+  expect(socket.sent).toMatchObject([{ type: 'hello', resumed: true, cursor: id(5) }, { cursor: id(9) }]);
+});
+
 test('a cursor ahead of this replica but within the stream is good, and nothing up to it comes again', async () => {
   const { fanout, open, entry } = replica({ history: { lastId: () => Promise.resolve(id(7)) } });
   await fanout.handle([entry(1, ['a'])]);

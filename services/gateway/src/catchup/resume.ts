@@ -116,17 +116,25 @@ export class Resume {
 
   /** The cursor is ahead of this replica, or older than its tail. */
   async #startFromStream(cursor: StreamId, userId: UserId): Promise<Start> {
-    if (compareStreamIds(cursor, this.#tail.lastId) > 0) {
+    if (this.#isAhead(cursor)) {
       const lastId = await this.#deps.history.lastId();
       if (this.#deps.history.isFromLostEpoch(cursor)) return this.#fresh('unknown');
       if (this.#tail.covers(cursor)) return this.#resumed(cursor, 'tail');
-      if (lastId === undefined || compareStreamIds(cursor, lastId) > 0) return this.#fresh('unknown');
-      return { ...this.#resumed(cursor, 'ahead'), position: this.#tail.lastPosition, suppressUpTo: cursor };
+      // Meanwhile the reader may have come past it, over a hole even, and then the cursor is an old one like any other.
+      if (this.#isAhead(cursor)) {
+        if (lastId === undefined || compareStreamIds(cursor, lastId) > 0) return this.#fresh('unknown');
+        return { ...this.#resumed(cursor, 'ahead'), position: this.#tail.lastPosition, suppressUpTo: cursor };
+      }
     }
     const restarts = this.#tail.restarts;
     const walked = await this.#deps.history.walk(cursor, userId, () => this.#tail.lowerBound);
     if (walked === undefined || restarts !== this.#tail.restarts || !this.#tail.covers(walked.upTo)) return this.#fresh('unknown');
     return { ...this.#resumed(cursor, 'stream'), position: this.#tail.positionOf(walked.upTo), older: walked.events };
+  }
+
+  /** The client was served by a faster replica. */
+  #isAhead(cursor: StreamId): boolean {
+    return compareStreamIds(cursor, this.#tail.lastId) > 0;
   }
 
   #fresh(outcome: 'unknown' | undefined): Start {
