@@ -213,7 +213,7 @@ class Run {
       const tookMs = performance.now() - sinceMs;
       if (missing.length === 0) return tookMs;
       if (tookMs > boundMs) {
-        for (const what of missing) this.#complaints.add(`${what} (${boundMs / 1000} s after the last fault)`);
+        for (const what of missing) this.#complaints.add(`${what} (${boundMs / 1000} s after the last fault and the last message)`);
         return undefined;
       }
       await sleep(100);

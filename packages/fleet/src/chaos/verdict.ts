@@ -40,7 +40,8 @@ export function complainOfNeedlessSyncs(schedule: Schedule, { told, syncs }: Aud
 }
 
 export function describeVerdict({ schedule, complaints, wholeAfterMs, messages, retries, heldUpMs, counts }: Verdict): string[] {
-  const whole = wholeAfterMs === undefined ? 'never whole' : `whole ${(wholeAfterMs / 1000).toFixed(1)} s after the last fault`;
+  const whole =
+    wholeAfterMs === undefined ? 'never whole' : `whole ${(wholeAfterMs / 1000).toFixed(1)} s after the last fault and the last message`;
   const told = [...counts.told].map(([reason, count]) => `${reason} ${count}`).join(', ') || 'nobody';
   const closes = [...counts.closes].map(([code, count]) => `${code} ${count}`).join(', ') || 'none';
   return [

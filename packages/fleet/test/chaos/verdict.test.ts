@@ -25,7 +25,7 @@ test('where nothing can have been lost, nobody is told so and nobody asks the me
 
 test('a verdict is read at a glance, with every complaint up to a limit', () => {
   expect(describeVerdict(verdict())).toEqual([
-    'seed 7 (single): held, whole 1.2 s after the last fault',
+    'seed 7 (single): held, whole 1.2 s after the last fault and the last message',
     '  0 faults, 5 messages (0 published again), 10 live frames, 0 synced',
     '  3 connections, 0 resumed, 3 syncs; told: nobody; closed: none',
   ]);
