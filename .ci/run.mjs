@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { ensureCommand } from './apt.mjs';
 import { ensureDocker } from './docker.mjs';
 
@@ -37,8 +37,17 @@ function suite(name, script) {
   const report = join(reports, `${name}.json`);
   const ok = run('npm', ['run', script, '--', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]);
   if (!existsSync(report)) return record(name, 0, 1, startedMs);
-  const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, 'utf8'));
-  return record(name, numPassedTests, ok ? numFailedTests : Math.max(1, numFailedTests), startedMs);
+  const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(report, 'utf8'));
+  record(name, numPassedTests, ok ? numFailedTests : Math.max(1, numFailedTests), startedMs);
+  lines.push(...testResults.filter((file) => file.status === 'failed').flatMap(failuresOf));
+}
+
+/** Repeated beside the counts, since a log of this length is read from its end. */
+function failuresOf(file) {
+  const path = relative(root, file.name);
+  const failed = file.assertionResults.filter((test) => test.status === 'failed');
+  if (failed.length === 0) return [`  FAILED ${path}: ${file.message.slice(0, 2_000)}`];
+  return failed.map((test) => `  FAILED ${path} > ${test.fullName}: ${test.failureMessages.join('\n').slice(0, 2_000)}`);
 }
 
 const scripts = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts;

@@ -30,8 +30,8 @@ interface Arrival {
 
 /** One round trip takes as many users as ten scripts of a hundred. */
 const tripUsers = 1000;
-/** As for leases: a surge is a few round trips, and nobody is shown a peer's state any later than a tenth of a second. */
-const gapMs = { min: 50, spread: 100 };
+/** A surge of a thousand arrivals a second is some seven round trips a second; alone, nobody waits. */
+const gapMs = { min: 100, spread: 100 };
 /** After a failure: about as long as a command takes to fail. */
 const retryMs = { min: 1000, spread: 1000 };
 /** Looked at this often, so that the refreshes of an hour are spread over it as the users' arrivals were. */
