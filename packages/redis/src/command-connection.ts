@@ -2,7 +2,7 @@ import { type Clock, every, type Timer } from '@event-gateway/runtime';
 import { Redis } from 'ioredis';
 import type { ConnectionLog } from './connection-log.js';
 import type { LuaScript } from './lua-script.js';
-import { reconnecting, runPipeline, toArgument } from './redis-client.js';
+import { reconnecting, runTogether, toArgument } from './redis-client.js';
 import type { CommandRedis, RedisArgument, RedisCall, ScriptCall } from './redis-commands.js';
 import { RedisReplyError, RedisUnavailableError, toRedisError } from './redis-errors.js';
 import { clientOptions, type RedisOptions } from './redis-options.js';
@@ -66,7 +66,7 @@ export class CommandConnection implements CommandRedis {
 
   pipeline(calls: readonly RedisCall[]): Promise<readonly unknown[]> {
     if (calls.length === 0) return Promise.resolve([]);
-    return this.#send(calls[0]?.[0] ?? '', calls.length, () => runPipeline(this.#redis, calls, 'text'));
+    return this.#send(calls[0]?.[0] ?? '', calls.length, () => runTogether(this.#redis, calls, 'text'));
   }
 
   async runScript(script: LuaScript, keys: readonly string[], args: readonly RedisArgument[]): Promise<unknown> {

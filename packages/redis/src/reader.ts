@@ -2,7 +2,7 @@ import type { Clock, Timer } from '@event-gateway/runtime';
 import { Redis } from 'ioredis';
 import type { ConnectionLog } from './connection-log.js';
 import type { LuaScript } from './lua-script.js';
-import { disposable, runPipeline } from './redis-client.js';
+import { disposable, runTogether } from './redis-client.js';
 import type { RedisArgument, RedisCall, ScriptRunner } from './redis-commands.js';
 import { RedisReplyError, RedisUnavailableError, toRedisError } from './redis-errors.js';
 import { clientOptions, type RedisOptions } from './redis-options.js';
@@ -59,7 +59,7 @@ export class Reader implements ScriptRunner {
    */
   run(calls: readonly RedisCall[], blockMs = 0): Promise<readonly unknown[]> {
     if (this.#state !== 'open') return Promise.reject(new RedisUnavailableError('the reader is closed'));
-    return this.#guard(calls[0]?.[0] ?? 'run', blockMs + this.#commandTimeoutMs, runPipeline(this.#redis, calls, 'buffers'));
+    return this.#guard(calls[0]?.[0] ?? 'run', blockMs + this.#commandTimeoutMs, runTogether(this.#redis, calls, 'buffers'));
   }
 
   /** Replies are Buffers. @throws RedisUnavailableError, RedisReplyError */
