@@ -8,7 +8,7 @@ const envelope = Buffer.from('{"type":"x"}');
 
 function tailFor(recipientsOf: (n: number) => readonly string[], count: number, maxBytes = 1e9): RecentEvents {
   const tail = new RecentEvents(new FakeClock(), { maxBytes, maxAgeMs: 1e9 });
-  for (let n = 1; n <= count; n++) tail.append(`${n}-0` as StreamId, Buffer.from(JSON.stringify(recipientsOf(n))), envelope);
+  for (let n = 1; n <= count; n++) tail.append(`${n}-0` as StreamId, Buffer.from(JSON.stringify(recipientsOf(n))), envelope, 0);
   return tail;
 }
 
@@ -20,8 +20,17 @@ test('a short stretch is looked through at once', () => {
 
 test('recipients with escapes are found as well', () => {
   const tail = tailFor(() => [], 0);
-  tail.append('2-0' as StreamId, Buffer.from(String.raw`["\u0061"]`), envelope);
+  tail.append('2-0' as StreamId, Buffer.from(String.raw`["\u0061"]`), envelope, 0);
   expect(new TailScan(tail, systemClock).find('a' as UserId, 0)).toMatchObject({ events: [{ id: '2-0' }] });
+});
+
+test('what was found stays as it was while the tail goes on in the same memory', async () => {
+  const tail = tailFor((n) => (n === 1 ? ['a'] : ['b']), 1, 140_000);
+  const { events } = await new TailScan(tail, systemClock).find('a' as UserId, 0);
+  const [recipients, large] = [Buffer.from('["b"]'), Buffer.alloc(1000, 'x')];
+  for (let n = 2; n < 1000; n++) tail.append(`${n}-0` as StreamId, recipients, large, 0);
+  expect(tail.covers('1-0' as StreamId)).toBe(false);
+  expect(events).toEqual([{ id: '1-0', recipients: Buffer.from('["a"]'), envelope }]);
 });
 
 test('many who come back at the same moment share one pass, each gets their own events after their own position', async () => {

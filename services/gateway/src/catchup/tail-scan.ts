@@ -107,9 +107,15 @@ export class TailScan {
       const found = matcher.match(event.recipients);
       // An entry that is malformed has been counted and buried when it was read.
       if (typeof found === 'string') continue;
-      for (const { requests } of found) for (const request of requests) if (position > request.afterPosition) request.events.push(event);
+      for (const { requests } of found)
+        for (const request of requests) if (position > request.afterPosition) request.events.push(copyOf(event));
     }
   }
+}
+
+/** What the tail gives out is good for one turn. */
+function copyOf({ id, recipients, envelope }: RecentEvent): RecentEvent {
+  return { id, recipients: Buffer.from(recipients), envelope: Buffer.from(envelope) };
 }
 
 function isSame(id: Buffer, bytes: Uint8Array, start: number, end: number): boolean {

@@ -128,9 +128,10 @@ export class Fanout implements BatchHandler, TailWarmer {
   /** Steps 2 and 3. An event that concerns nobody here costs its recipients' bytes and a place in the tail. */
   #match(batch: readonly StreamEntry[]): Delivery[] {
     const deliveries: Delivery[] = [];
+    const readAtMs = this.#deps.clock.nowMs();
     let malformed = 0;
     for (const entry of batch) {
-      const delivery = this.#matchEntry(entry);
+      const delivery = this.#matchEntry(entry, readAtMs);
       if (typeof delivery === 'string') {
         malformed++;
         this.#reject(entry, delivery);
@@ -142,20 +143,20 @@ export class Fanout implements BatchHandler, TailWarmer {
     return deliveries;
   }
 
-  #matchEntry({ id, fields }: StreamEntry): Delivery | MalformedReason | undefined {
+  #matchEntry({ id, fields }: StreamEntry, readAtMs: number): Delivery | MalformedReason | undefined {
     const entry = decodeEntry(fields, this.#maxEntryBytes);
     if (typeof entry === 'string') return entry;
     const users = this.#matcher.match(entry.recipients);
     if (typeof users === 'string') return users;
-    const position = id === null ? 0 : this.#keep(id, entry);
+    const position = id === null ? 0 : this.#keep(id, entry, readAtMs);
     if (users.length === 0) return undefined;
     const envelope = entry.decoded ?? decodeEnvelopeBytes(entry.envelope, false);
     return typeof envelope === 'string' ? envelope : new Delivery(id, position, envelope, users);
   }
 
-  #keep(id: StreamId, entry: Addressed): number {
+  #keep(id: StreamId, entry: Addressed, readAtMs: number): number {
     const { recipients, envelope } = toEvent(id, entry);
-    return this.#tail.append(id, recipients, envelope);
+    return this.#tail.append(id, recipients, envelope, readAtMs);
   }
 
   #reject({ id, fields }: StreamEntry, reason: MalformedReason): void {

@@ -1,6 +1,6 @@
 import type { StreamId } from '@event-gateway/protocol';
 
-/** One entry of the stream, as the tail gives it out again. Its buffers are views, never to be written to. */
+/** One entry of the stream. */
 export interface RecentEvent {
   readonly id: StreamId;
   /** A JSON array of ids. */
@@ -9,7 +9,7 @@ export interface RecentEvent {
 }
 
 /** Room for some two hundred events of common size. */
-const segmentBytes = 65_536;
+export const segmentBytes = 65_536;
 /** id, recipients, envelope: where each ends. */
 const endsPerEvent = 3;
 
@@ -20,7 +20,7 @@ const endsPerEvent = 3;
  */
 export class EventSegment {
   readonly #bytes: Buffer;
-  #ends: Uint32Array;
+  #ends: Uint32Array = new Uint32Array(64 * endsPerEvent);
   #count = 0;
   #used = 0;
   /** Monotonic ms at which the newest event in here was read. */
@@ -30,7 +30,13 @@ export class EventSegment {
   /** For events after `afterId`; `firstBytes` is what the first one needs. */
   constructor(afterId: StreamId, firstBytes: number) {
     this.#bytes = Buffer.allocUnsafeSlow(Math.max(segmentBytes, firstBytes));
-    this.#ends = new Uint32Array(64 * endsPerEvent);
+    this.lastId = afterId;
+  }
+
+  /** Forgets its events and takes new ones, after `afterId`, in the same memory. */
+  reuse(afterId: StreamId): void {
+    this.#count = 0;
+    this.#used = 0;
     this.lastId = afterId;
   }
 
@@ -41,6 +47,11 @@ export class EventSegment {
 
   get count(): number {
     return this.#count;
+  }
+
+  /** Bytes of events that it can hold. */
+  get capacity(): number {
+    return this.#bytes.length;
   }
 
   /** What it occupies, whether used or not. */
@@ -70,6 +81,7 @@ export class EventSegment {
     return this.#bytes.toString('latin1', this.#end(index * endsPerEvent - 1), this.#end(index * endsPerEvent)) as StreamId;
   }
 
+  /** A view, good until this segment is reused. */
   at(index: number): RecentEvent {
     const first = index * endsPerEvent;
     return {

@@ -1,6 +1,6 @@
 import { compareStreamIds, STREAM_START, type StreamId, streamIdMs } from '@event-gateway/protocol';
 import type { Clock } from '@event-gateway/runtime';
-import { EventSegment, type RecentEvent } from './event-segment.js';
+import { EventSegment, type RecentEvent, segmentBytes } from './event-segment.js';
 
 export interface RecentEventsLimits {
   /** RECENT_EVENTS_MAX_BYTES. */
@@ -8,6 +8,12 @@ export interface RecentEventsLimits {
   /** RECENT_EVENTS_MAX_AGE_MS. */
   readonly maxAgeMs: number;
 }
+
+/**
+ * Segments whose events have left are filled again, one in and one out: fresh memory for every event would cost as much as everything
+ * else that is done with an event that concerns nobody (2.4 instead of 3.8 µs). A few are enough for that.
+ */
+const maxSpareSegments = 16;
 
 /**
  * The tail: what this replica has read of the stream lately, whoever it concerns, bounded by bytes and age. It is complete
@@ -20,6 +26,7 @@ export class RecentEvents {
   readonly #limits: RecentEventsLimits;
   /** Oldest first. */
   #segments: EventSegment[] = [];
+  readonly #spares: EventSegment[] = [];
   #bytes = 0;
   #count = 0;
   #lowerBound: StreamId = STREAM_START;
@@ -61,17 +68,17 @@ export class RecentEvents {
     return this.#lastPosition + 1 - this.#count;
   }
 
-  /** Takes an entry as it is read; returns its position. */
-  append(id: StreamId, recipients: Buffer, envelope: Buffer): number {
+  /** Takes an entry that was read at `readAtMs` (monotonic); returns its position. */
+  append(id: StreamId, recipients: Buffer, envelope: Buffer, readAtMs: number): number {
     const bytes = EventSegment.sizeOf(id, recipients, envelope);
     let segment = this.#segments.at(-1);
     if (segment === undefined || !segment.hasRoomFor(bytes)) {
-      segment = new EventSegment(this.#lastId, bytes);
+      segment = this.#emptySegment(bytes);
       this.#segments.push(segment);
       this.#bytes += segment.memoryBytes;
       this.evict();
     }
-    segment.append(id, recipients, envelope, this.#clock.nowMs());
+    segment.append(id, recipients, envelope, readAtMs);
     this.#lastId = id;
     this.#count++;
     return ++this.#lastPosition;
@@ -135,11 +142,13 @@ export class RecentEvents {
     return before;
   }
 
-  /** The events at positions in (after, until], oldest first, with their positions; those not kept any more are left out. */
+  /**
+   * The events at positions in (after, until], oldest first, with their positions; those not kept any more are left out. They are views,
+   * good for this turn: whoever keeps one copies it.
+   */
   *range(after: number, until: number): IterableIterator<readonly [position: number, event: RecentEvent]> {
     let before = this.firstPosition - 1;
-    // A copy: the oldest may leave while the caller takes its time.
-    for (const segment of [...this.#segments]) {
+    for (const segment of this.#segments) {
       if (before >= until) return;
       const last = Math.min(segment.count, until - before);
       for (let index = Math.max(0, after - before); index < last; index++) yield [before + index + 1, segment.at(index)];
@@ -158,7 +167,15 @@ export class RecentEvents {
       this.#bytes -= oldest.memoryBytes;
       this.#count -= oldest.count;
       this.#lowerBound = oldest.lastId;
+      // One that is larger was made for one large event.
+      if (oldest.capacity === segmentBytes && this.#spares.length < maxSpareSegments) this.#spares.push(oldest);
     }
+  }
+
+  #emptySegment(firstBytes: number): EventSegment {
+    const spare = firstBytes <= segmentBytes ? this.#spares.pop() : undefined;
+    spare?.reuse(this.#lastId);
+    return spare ?? new EventSegment(this.#lastId, firstBytes);
   }
 
   #thoseWithRoom(newestFirst: readonly RecentEvent[]): readonly RecentEvent[] {
