@@ -29,11 +29,10 @@ function* userIdsOf(users: readonly LocalUser[]): IterableIterator<UserId> {
   for (const { userId } of users) yield userId;
 }
 
-/**
- * Writing to 5,000 sockets takes some 33 ms; after this many writes others get their turn (about 6 ms), in the middle of a
- * batch if need be. Order per socket is kept, since nothing else writes durable frames.
- */
-const maxWritesPerTurn = 1000;
+/** Writing to 5,000 sockets takes some 33 ms: after this many sockets others get their turn (about 6 ms). */
+const socketsPerTurn = 1000;
+/** Frames that wait for their sockets to be written to: some 2 ms of queueing, and the more of them one socket has, the less each costs. */
+const maxQueuedFrames = 20_000;
 
 /** What the writer reports. */
 export interface WriteReport {
@@ -43,39 +42,49 @@ export interface WriteReport {
 }
 
 /**
- * Steps 5 and 6: builds each event's frames, once per variant, and writes them to every socket in stream order. Frames of one
- * socket leave in one packet per turn. Resolves when the last one is written.
+ * Steps 5 and 6: builds each event's frames, once per variant, and writes them to every socket in stream order. Whatever a batch has
+ * for one socket leaves in one packet (eight frames at once cost a sixth of eight frames one by one). Resolves when the last one is
+ * written; nothing else writes durable frames meanwhile, so order per socket holds across the turns.
  */
 export async function writeFrames(deliveries: readonly Delivery[], cards: FrameCards, report: WriteReport): Promise<void> {
   let dirty: Connection[] = [];
-  let writes = 0;
+  let queued = 0;
   for (const delivery of deliveries) {
-    const frames = new EventFrames(delivery.envelope, delivery.id, cards);
-    let connections = 0;
+    const before = queued;
     try {
-      for (const user of delivery.users) {
-        connections += enqueue(delivery, frames.for(user.userId), user.connections, dirty);
-        if (writes + connections < maxWritesPerTurn) continue;
-        flush(dirty);
-        dirty = [];
-        writes = -connections;
-        await new Promise(setImmediate);
-      }
+      queued += enqueue(delivery, new EventFrames(delivery.envelope, delivery.id, cards), dirty);
     } catch (error) {
       report.failed(delivery, error);
     }
-    writes += connections;
-    report.delivered(connections);
+    report.delivered(queued - before);
+    if (queued < maxQueuedFrames) continue;
+    await flush(dirty);
+    dirty = [];
+    queued = 0;
   }
-  flush(dirty);
+  await flush(dirty);
 }
 
-function enqueue(delivery: Delivery, frame: Uint8Array, connections: readonly Connection[], dirty: Connection[]): number {
-  for (const connection of connections)
-    if (connection.enqueue(frame, delivery.envelope.type, delivery.position, delivery.id)) dirty.push(connection);
-  return connections.length;
+function enqueue({ id, position, envelope, users }: Delivery, frames: EventFrames, dirty: Connection[]): number {
+  let queued = 0;
+  for (const { userId, connections } of users) {
+    const frame = frames.for(userId);
+    for (const connection of connections) if (connection.enqueue(frame, envelope.type, position, id)) dirty.push(connection);
+    queued += connections.length;
+  }
+  return queued;
 }
 
-function flush(connections: readonly Connection[]): void {
-  for (const connection of connections) connection.flush();
+/** A promise only when there are more than one turn takes. */
+function flush(dirty: readonly Connection[]): Promise<void> | undefined {
+  if (dirty.length > socketsPerTurn) return flushInTurns(dirty);
+  for (const connection of dirty) connection.flush();
+  return undefined;
+}
+
+async function flushInTurns(dirty: readonly Connection[]): Promise<void> {
+  for (const [index, connection] of dirty.entries()) {
+    if (index > 0 && index % socketsPerTurn === 0) await new Promise(setImmediate);
+    connection.flush();
+  }
 }
