@@ -1,5 +1,5 @@
 // Cards and frames together, before owners that are real HTTP servers and fail in every way.
-import { decodeEnvelope, type Envelope, type UserId } from '@event-gateway/protocol';
+import { type ConversationId, decodeEnvelope, type Envelope, type UserId } from '@event-gateway/protocol';
 import { Metrics, silentLogger, systemClock } from '@event-gateway/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { CachedCards, type CachedCardsOptions } from '../src/cards/cached-cards.js';
@@ -151,11 +151,17 @@ describe('a direct dialog', () => {
 });
 
 type Owner = 'userService' | 'messenger';
+/** Whole as a user's card and as a conversation's. */
+const anotherOnesCard = {
+  ...{ user_id: 'other', display_name: 'Name of other' },
+  ...{ conversation_id: 'other', type: 'group', title: 'Title of other', participants: ['viewer'] },
+};
 const faults: [string, OwnerReply][] = [
   ['answers 500', { status: 500 }],
   ['cuts connections', { fault: 'reset' }],
   ['answers garbage', { body: '<html>' }],
   ['answers cards of another form', { body: { name: 'x' } }],
+  ['answers the card of another one', { body: anotherOnesCard }],
   ['answers without end', { body: `{"x":"${'x'.repeat(2_000_000)}"}` }],
 ];
 
@@ -265,6 +271,24 @@ test('a 404 is asked for once, is not stale, and a conversation that does not ex
   }
   expect(userService.requests).toHaveLength(1);
   expect(messenger.requests).toHaveLength(1);
+});
+
+test("another one's card is a fault of the owner: counted, not kept under either id, and asked for again", async () => {
+  await rebuild({ faultTtlMs: 20 });
+  const healthy = [userService.reply, messenger.reply] as const;
+  userService.reply = () => ({ body: anotherOnesCard });
+  messenger.reply = () => ({ body: anotherOnesCard });
+  const frame = await deliverOne(event('u1', 'c1'));
+  expect([nameIn(frame), titleIn(frame), frame.stale]).toEqual(['…', '…', true]);
+  const page = await metrics.text();
+  for (const owner of ['user-service', 'messenger'])
+    expect(page).toContain(`gateway_owner_faults_total{owner="${owner}",reason="malformed"} 1`);
+  expect([cards.user('other' as UserId), cards.conversation('other' as ConversationId)]).toEqual(['missing', 'missing']);
+  [userService.reply, messenger.reply] = healthy;
+  await vi.waitFor(async () => {
+    const healed = await deliverOne(event('u1', 'c1'));
+    expect([nameIn(healed), titleIn(healed)]).toEqual(['Name of u1', 'Title of c1']);
+  }, patiently);
 });
 
 test('a card endpoint that fails does not take sync away', async () => {

@@ -5,9 +5,11 @@ import type { OwnerAnswer, OwnerFault } from './owner-answer.js';
 import { OwnerBreaker, type OwnerVerdict } from './owner-breaker.js';
 import { RequestSlots } from './request-slots.js';
 
-export interface OwnerRequest {
+export interface OwnerRequest<T> {
   /** Path and query, percent-encoded. */
   readonly path: string;
+  /** False for an answer about something else than was asked for: malformed. */
+  readonly answers?: (value: T) => boolean;
   /** JSON; makes it a POST. */
   readonly body?: string;
   readonly signal?: AbortSignal;
@@ -101,7 +103,7 @@ export class OwnerClient<T> {
   }
 
   /** Never rejects. */
-  async request(request: OwnerRequest): Promise<OwnerAnswer<T>> {
+  async request(request: OwnerRequest<T>): Promise<OwnerAnswer<T>> {
     const answer = this.#breaker.waitMs > 0 ? fault('breaker_open') : await this.#requestInTurn(request);
     if (answer.kind === 'fault') this.#report.fault(this.#options.name, answer.reason);
     return answer;
@@ -112,7 +114,7 @@ export class OwnerClient<T> {
     await this.#pool.destroy();
   }
 
-  async #requestInTurn(request: OwnerRequest): Promise<OwnerAnswer<T>> {
+  async #requestInTurn(request: OwnerRequest<T>): Promise<OwnerAnswer<T>> {
     const slot = await this.#slots.take(request.signal, request.isUrgent);
     if (slot !== 'granted') return fault(slot === 'full' ? 'overloaded' : 'aborted');
     try {
@@ -127,7 +129,7 @@ export class OwnerClient<T> {
   }
 
   /** An owner that is slow for a moment has done the work: its answer is a good card, only too late for the frames that wanted it. */
-  async #send(request: OwnerRequest): Promise<OwnerAnswer<T>> {
+  async #send(request: OwnerRequest<T>): Promise<OwnerAnswer<T>> {
     const { timeoutMs, lateMs, maxConcurrent } = this.#options;
     const controller = new AbortController();
     const answer = this.#begin(request, controller);
@@ -156,7 +158,7 @@ export class OwnerClient<T> {
   }
 
   /** Never rejects. */
-  async #begin(request: OwnerRequest, controller: AbortController): Promise<OwnerAnswer<T>> {
+  async #begin(request: OwnerRequest<T>, controller: AbortController): Promise<OwnerAnswer<T>> {
     const abort = (): void => controller.abort();
     request.signal?.addEventListener('abort', abort, { once: true });
     const startedMs = this.#clock.nowMs();
@@ -171,7 +173,7 @@ export class OwnerClient<T> {
     }
   }
 
-  async #exchange(request: OwnerRequest, signal: AbortSignal): Promise<OwnerAnswer<T>> {
+  async #exchange(request: OwnerRequest<T>, signal: AbortSignal): Promise<OwnerAnswer<T>> {
     const { statusCode, body } = await this.#pool.request({
       method: request.body === undefined ? 'GET' : 'POST',
       path: this.#basePath + request.path,
@@ -184,7 +186,8 @@ export class OwnerClient<T> {
       return this.#options.isNone(statusCode) ? { kind: 'none' } : fault('status');
     }
     const value = this.#decode(await body.bytes());
-    return value === undefined ? fault('malformed') : { kind: 'found', value };
+    if (value === undefined || request.answers?.(value) === false) return fault('malformed');
+    return { kind: 'found', value };
   }
 }
 

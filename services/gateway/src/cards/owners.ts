@@ -104,8 +104,16 @@ export class Owners {
       clock,
       report,
     );
-    this.users = cardSource(userService, (id) => `/internal/users/${id}/card`);
-    this.conversations = cardSource(messenger, (id) => `/internal/conversations/${id}/card`);
+    this.users = cardSource(
+      userService,
+      (id) => `/internal/users/${id}/card`,
+      (card) => card.userId,
+    );
+    this.conversations = cardSource(
+      messenger,
+      (id) => `/internal/conversations/${id}/card`,
+      (card) => card.conversationId,
+    );
     this.#clients = [userService, messenger, this.#sync];
   }
 
@@ -137,13 +145,13 @@ function reporter(metrics: CardsMetrics, logger: Logger): OwnerReport {
   };
 }
 
-/** `pathOf` is given the id percent-encoded. */
-function cardSource<I extends string, T>(client: OwnerClient<T>, pathOf: (id: string) => string): CardSource<I, T> {
+/** `pathOf` is given the id percent-encoded. A card that says to be another one is never shown: it would put a wrong name on a message. */
+function cardSource<I extends string, T>(client: OwnerClient<T>, pathOf: (id: string) => string, idOf: (card: T) => I): CardSource<I, T> {
   return {
     fetch: async (id) => {
       // As a path segment these two mean another path, however they are encoded: no owner can be asked for them.
       if (id === '.' || id === '..') return { kind: 'none' };
-      return client.request({ path: pathOf(encodeURIComponent(id)) });
+      return client.request({ path: pathOf(encodeURIComponent(id)), answers: (card) => idOf(card) === id });
     },
     get isServing() {
       return client.isServing;
