@@ -1,4 +1,4 @@
-import { silentLogger, systemClock } from '@event-gateway/runtime';
+import { type Logger, silentLogger, systemClock } from '@event-gateway/runtime';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually, freePort, TestRedis } from '../test/redis-server.js';
 import { slowLine } from '../test/slow-line.js';
@@ -100,6 +100,22 @@ describe('a reader', () => {
     await read;
     expect(reader.isOpen).toBe(false);
     expect(connections.isUp('reader')).toBe(false);
+  });
+
+  test('says that its connection was lost while nobody waited for an answer; closing it is no loss', async () => {
+    const lines: string[] = [];
+    const logger: Logger = { ...silentLogger, warn: (_, message) => void lines.push(message) };
+    const watched = new RedisConnections({ url: redis.url, commandTimeoutMs: 200 }, systemClock, logger);
+    const [closed, cut] = [watched.newReader('closed'), watched.newReader('cut')];
+    await closed.open();
+    closed.close();
+    await cut.open();
+    const [clientId] = await cut.run([['CLIENT', 'ID']]);
+    expect(lines).toEqual([]);
+    await connections.command.call('CLIENT', 'KILL', 'ID', Number(clientId));
+    await eventually(() => !cut.isOpen);
+    expect(lines).toEqual(['Redis is unreachable']);
+    watched.stop();
   });
 
   test('ends a blocked read at once when it is closed', async () => {

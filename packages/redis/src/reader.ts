@@ -32,7 +32,7 @@ export class Reader implements ScriptRunner {
     this.#commandTimeoutMs = options.commandTimeoutMs;
     this.#redis = new Redis(disposable(clientOptions(options, connectionName)));
     this.#redis.on('error', (error: unknown) => log.failed('reader', error));
-    this.#redis.on('end', () => this.#end('the connection was lost'));
+    this.#redis.on('end', () => this.#lost());
   }
 
   get isOpen(): boolean {
@@ -73,6 +73,13 @@ export class Reader implements ScriptRunner {
   close(): void {
     this.#wasClosed ||= this.#state !== 'closed';
     this.#end('the reader was closed');
+  }
+
+  /** While nothing waits for an answer nobody else would say so: whoever asks next only learns that the reader is closed. */
+  #lost(): void {
+    const reason = 'the connection was lost';
+    if (this.#state === 'open' && this.#underWay.size === 0) this.#log.failed('reader', new RedisUnavailableError(reason));
+    this.#end(reason);
   }
 
   #end(reason: string): void {

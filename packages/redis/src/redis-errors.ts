@@ -20,6 +20,17 @@ export class RedisReplyError extends Error {
   }
 }
 
+/** Redis answered something that nobody here understands: a script file of another release, a proxy in between. Nothing of it is believed. */
+export class UnexpectedReplyError extends Error {
+  readonly code = 'UNEXPECTED_REPLY';
+
+  /** @param what the command or script that was answered */
+  constructor(what: string) {
+    super(`unexpected reply to ${what}`);
+    this.name = 'UnexpectedReplyError';
+  }
+}
+
 /** Replies of a server that cannot serve now and will again, or that is not the master (any more): as good as no answer. */
 const transientCodes: ReadonlySet<string> = new Set(['LOADING', 'READONLY', 'MASTERDOWN']);
 

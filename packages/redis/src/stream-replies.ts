@@ -1,3 +1,5 @@
+import { UnexpectedReplyError } from './redis-errors.js';
+
 /** An item of a stream as Redis replied it: name, value, name, value … */
 export interface StreamItem {
   readonly id: string;
@@ -10,17 +12,21 @@ export interface PendingItem {
   readonly fields: readonly Buffer[] | undefined;
 }
 
-/** Stream name → items, from a reply of XREADGROUP with Buffers; empty when nothing came before the read stopped blocking. */
+/**
+ * Stream name → items, from a reply of XREADGROUP with Buffers; empty when nothing came before the read stopped blocking.
+ * @throws UnexpectedReplyError
+ */
 export function decodeReadGroupReply(reply: unknown): ReadonlyMap<string, readonly PendingItem[]> {
   const streams = new Map<string, readonly PendingItem[]>();
-  if (!Array.isArray(reply)) return streams;
+  if (reply === null) return streams;
+  if (!Array.isArray(reply)) throw new UnexpectedReplyError('XREADGROUP');
   for (const [stream, items] of reply as readonly [Buffer, RawItem[]][]) streams.set(stream.toString(), items.map(toPendingItem));
   return streams;
 }
 
-/** Items from a reply of XRANGE or XREVRANGE with Buffers, in the reply's order. */
+/** Items from a reply of XRANGE or XREVRANGE with Buffers, in the reply's order. @throws UnexpectedReplyError */
 export function decodeRangeReply(reply: unknown): readonly StreamItem[] {
-  if (!Array.isArray(reply)) return [];
+  if (!Array.isArray(reply)) throw new UnexpectedReplyError('XRANGE');
   return (reply as RawItem[]).map(([id, fields]) => ({ id: id.toString('latin1'), fields: fields ?? [] }));
 }
 

@@ -1,6 +1,6 @@
 import { asStreamId, compareStreamIds, type StreamId } from '@event-gateway/protocol';
 import { keys, LuaScript, type RedisConnections, RedisUnavailableError } from '@event-gateway/redis';
-import { Backoff, type Clock, type Logger, runLoop } from '@event-gateway/runtime';
+import { Backoff, type Clock, type Logger, RateLimitedLog, runLoop } from '@event-gateway/runtime';
 import type { BatchHandler, EventSource, SourceReason, TailWarmer } from './event-source.js';
 import { Epoch } from './stream/epoch.js';
 import { LagProbe } from './stream/lag-probe.js';
@@ -55,6 +55,7 @@ export class StreamSource implements EventSource {
   readonly #deps: StreamSourceDeps;
   readonly #sessionDeps: StreamSessionDeps;
   readonly #options: StreamSourceOptions;
+  readonly #log: RateLimitedLog;
   readonly #group: string;
   readonly #epoch: Epoch;
   readonly #state: ReadingState = {
@@ -81,7 +82,8 @@ export class StreamSource implements EventSource {
     this.#options = options;
     this.#group = options.usesSharedGroup ? keys.sharedGroup : keys.group(options.replicaId);
     this.#epoch = new Epoch({ stream: options.stream, group: this.#group });
-    this.#sessionDeps = { ...deps, epoch: this.#epoch, pace: new ReadPace() };
+    this.#log = new RateLimitedLog(deps.logger, deps.clock);
+    this.#sessionDeps = { ...deps, limitedLog: this.#log, epoch: this.#epoch, pace: new ReadPace() };
   }
 
   get handledId(): StreamId | null {
@@ -191,10 +193,13 @@ export class StreamSource implements EventSource {
       this.#readerId = Number(clientId);
       const options = { ...this.#options, group: this.#group, consumer: this.#consumer(), batchEntries: this.#options.readBatchEntries };
       await new StreamSession(reader, this.#state, this.#sessionDeps, options, signal).run(() => this.#onReading());
+      // Reading ends with the process and in no other way: the next round would begin without a pause, and without a word.
+      if (!this.#state.isDraining) throw new Error('reading has ended by itself');
       this.#stopping.abort();
     } catch (error) {
-      if (!(error instanceof RedisUnavailableError || error instanceof LeaseLapsedError)) throw error;
-      // Told by the connection; here it is the ordinary course of things.
+      if (error instanceof LeaseLapsedError) this.#log.warn({}, 'the lease is not confirmed: nothing is read until it is');
+      // An unreachable Redis is told by the connection; here it is the ordinary course of things.
+      else if (!(error instanceof RedisUnavailableError)) throw error;
       this.#isReading = false;
       if (this.#state.isDraining) this.#stopping.abort();
       await this.#deps.clock.sleep(this.#backoff.next(), signal);
@@ -211,8 +216,9 @@ export class StreamSource implements EventSource {
 
   /** Fenced out is final; otherwise the lease has just run out, and is claimed again with the next connection. */
   async #notAdmitted(): Promise<void> {
-    if (this.#deps.fence.isFencedOut) this.#stopping.abort();
-    else await this.#deps.clock.sleep(this.#backoff.next(), this.#stopping.signal);
+    if (this.#deps.fence.isFencedOut) return this.#stopping.abort();
+    this.#log.warn({}, 'not admitted to read: the lease is claimed again');
+    await this.#deps.clock.sleep(this.#backoff.next(), this.#stopping.signal);
   }
 
   #onReading(): void {

@@ -1,5 +1,5 @@
-import { compareStreamIds } from '@event-gateway/protocol';
-import { type CommandRedis, keys, RedisUnavailableError } from '@event-gateway/redis';
+import { compareStreamIds, STREAM_START } from '@event-gateway/protocol';
+import { type CommandRedis, keys, RedisReplyError, RedisUnavailableError } from '@event-gateway/redis';
 import { type Clock, type Logger, type Metrics, runLoop } from '@event-gateway/runtime';
 
 export interface CanaryOptions {
@@ -23,9 +23,12 @@ export class Canary {
   readonly #logger: Logger;
   readonly #options: CanaryOptions;
   readonly #stopping = new AbortController();
-  /** The oldest canary that was sent and has not come back. */
+  /** Since when a canary has been on its way, and the lowest id with which one is back. */
   #awaited: { readonly id: string; readonly sentAtMs: number } | undefined;
-  #lastSeenId = '0-0';
+  /** There has been a reader: from then on there must be one. */
+  #hasReader = false;
+  /** Since the last one was sent. */
+  #lastSeenId: string = STREAM_START;
   #lastSeenMs: number;
   #loop: Promise<void> | undefined;
 
@@ -57,7 +60,7 @@ export class Canary {
     if (this.#awaited !== undefined && compareStreamIds(id, this.#awaited.id) >= 0) this.#awaited = undefined;
   }
 
-  /** Redis takes canaries, and they do not come back. */
+  /** Redis answers, and canaries do not come back. */
   isLate(): boolean {
     return this.#redis.isUp && this.#awaited !== undefined && this.#clock.nowMs() - this.#awaited.sentAtMs > this.#options.maxDelayMs;
   }
@@ -65,18 +68,35 @@ export class Canary {
   async #send(): Promise<void> {
     const stream = keys.canary(this.#options.replicaId);
     const sentAtMs = this.#clock.nowMs();
+    this.#lastSeenId = STREAM_START;
     try {
-      // The reader makes the stream, with its group; without a reader nobody waits for a canary.
+      // The reader makes the stream, with its group.
       const [id] = await this.#redis.pipeline([
         ['XADD', stream, 'NOMKSTREAM', 'MAXLEN', 1, '*', 'at_ms', this.#clock.wallMs()],
         ['PEXPIRE', stream, streamTtlMs],
       ]);
-      // It may be back before the answer is here.
-      if (typeof id === 'string' && compareStreamIds(id, this.#lastSeenId) > 0) this.#awaited ??= { id, sentAtMs };
+      // A Redis that takes no canaries (it is full, or may not be written to) takes none of any replica.
+      if (id instanceof RedisReplyError) throw id;
+      this.#sent(typeof id === 'string' ? id : undefined, sentAtMs);
     } catch (error) {
       // While Redis does not answer, nothing can come back: begin anew when it does.
       this.#awaited = undefined;
       if (!(error instanceof RedisUnavailableError)) throw error;
     }
   }
+
+  /** @param id undefined: the stream is gone, and a reader that lives makes it anew; then whichever comes back first will do */
+  #sent(id: string | undefined, sentAtMs: number): void {
+    this.#hasReader ||= id !== undefined;
+    // Before there has been a reader nobody waits for a canary.
+    if (!this.#hasReader) return;
+    const isBack = id !== undefined && compareStreamIds(this.#lastSeenId, id) >= 0;
+    if (isBack) this.#awaited = undefined;
+    else this.#awaited = { id: lowest(this.#awaited?.id, id ?? STREAM_START), sentAtMs: this.#awaited?.sentAtMs ?? sentAtMs };
+  }
+}
+
+/** A stream that began anew on a host with a slower clock has lower ids, and the canary that was awaited from the old one is gone. */
+function lowest(awaitedId: string | undefined, id: string): string {
+  return awaitedId === undefined || compareStreamIds(id, awaitedId) < 0 ? id : awaitedId;
 }

@@ -8,6 +8,7 @@ import {
   RedisReplyError,
   RedisUnavailableError,
   type ScriptRunner,
+  UnexpectedReplyError,
 } from '@event-gateway/redis';
 import { type Clock, type Logger, runLoop } from '@event-gateway/runtime';
 import { TakeoverWatch } from './takeover-watch.js';
@@ -145,7 +146,7 @@ export class ReplicaRegistry {
 
   /**
    * Confirms the lease on the very server that a reader is connected to, and writes down that reader.
-   * @returns false when the lease is not ours. @throws RedisUnavailableError
+   * @returns false when the lease is not ours. @throws RedisUnavailableError, RedisReplyError, UnexpectedReplyError
    */
   async admitReader(server: ScriptRunner, clientId: number): Promise<boolean> {
     if (!(await this.#renew(server))) return false;
@@ -153,6 +154,7 @@ export class ReplicaRegistry {
     const touched = [keys.replica(replicaId), keys.reader(replicaId)];
     const reply = String(await server.runScript(registerReader, touched, [incarnation, clientId, readerTtlMs]));
     if (reply === 'taken') this.#fenceOut();
+    if (reply !== 'held' && reply !== 'absent' && reply !== 'taken') throw new UnexpectedReplyError(registerReader.name);
     return reply === 'held';
   }
 
@@ -200,7 +202,7 @@ export class ReplicaRegistry {
     await this.#renew(this.#redis);
   }
 
-  /** @returns whether the lease is ours. @throws RedisUnavailableError */
+  /** @returns whether the lease is ours. @throws RedisUnavailableError, RedisReplyError, UnexpectedReplyError */
   async #renew(server: ScriptRunner): Promise<boolean> {
     const { replicaId, incarnation, leaseTtlMs, isFenced } = this.#options;
     const sentAtMs = this.#clock.nowMs();
@@ -211,6 +213,7 @@ export class ReplicaRegistry {
       this.#fenceOut();
       return false;
     }
+    if (reply !== 'held') throw new UnexpectedReplyError(renewLease.name);
     // A tenth for clocks that run differently, and for the time between looking at ours and acting on it.
     this.#heldUntilMs = Math.max(this.#heldUntilMs, sentAtMs + leaseTtlMs * 0.9);
     if (this.#state === 'waiting') {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { compareStreamIds, STREAM_START, type StreamId } from '@event-gateway/protocol';
-import { decodeArray, keys, LuaScript, type ScriptRunner } from '@event-gateway/redis';
+import { decodeScriptNumber, decodeScriptReply, keys, LuaScript, type ScriptRunner, UnexpectedReplyError } from '@event-gateway/redis';
 import type { Position } from './continuity.js';
+import { decodeStreamId } from './decode-stream-id.js';
 
 const settleEpoch = LuaScript.load(new URL('./scripts/settle-epoch.lua', import.meta.url));
 const raiseFloor = LuaScript.load(new URL('./scripts/raise-floor.lua', import.meta.url));
@@ -63,22 +64,31 @@ export class Epoch {
    * Compares the server with the epoch, at each (re)connect of the reader and when the group has vanished.
    * @param handledId the last id that this process handled
    * @returns `lost`: writes may have been lost since the last time, or (the first time) before this process; the barrier has risen
-   * @throws RedisUnavailableError, RedisReplyError
+   * @throws RedisUnavailableError, RedisReplyError, UnexpectedReplyError
    */
   async settle(server: ScriptRunner, handledId: StreamId | undefined): Promise<'kept' | 'lost'> {
     const { stream, group } = this.#options;
     const args = [this.#id, this.#barrier?.id ?? '', handledId ?? '', randomUUID(), group];
-    const [outcome, id, barrier, entries, floor] = await run(server, settleEpoch, [keys.epoch(stream), stream], args);
-    this.#id = String(id);
-    this.#barrier = { id: String(barrier) as StreamId, count: Number(entries) < 0 ? undefined : Number(entries) };
-    this.#floor = String(floor) as StreamId;
-    return String(outcome) === 'lost' ? 'lost' : 'kept';
+    const reply = await server.runScript(settleEpoch, [keys.epoch(stream), stream], args);
+    const { outcome, id, ...rest } = decodeScriptReply(settleEpoch, reply, ['outcome', 'id', 'barrier', 'entries', 'floor']);
+    const isLost = outcome === 'lost';
+    if (!isLost && outcome !== 'same' && outcome !== 'new') throw new UnexpectedReplyError(settleEpoch.name);
+    const barrier = decodeStreamId(settleEpoch, rest.barrier);
+    const floor = decodeStreamId(settleEpoch, rest.floor);
+    const entries = decodeScriptNumber(settleEpoch, rest.entries);
+    this.#id = id;
+    this.#barrier = { id: barrier, count: entries < 0 ? undefined : entries };
+    this.#floor = floor;
+    return isLost ? 'lost' : 'kept';
   }
 
-  /** The stream began anew below what was handled: cursors from before are not resumed. @throws RedisUnavailableError, RedisReplyError */
+  /**
+   * The stream began anew below what was handled: cursors from before are not resumed.
+   * @throws RedisUnavailableError, RedisReplyError, UnexpectedReplyError
+   */
   async forgetUpTo(server: ScriptRunner, handledId: StreamId): Promise<void> {
-    const floor = await server.runScript(raiseFloor, [keys.epoch(this.#options.stream)], [handledId]);
-    this.#floor = String(floor) as StreamId;
+    const reply = await server.runScript(raiseFloor, [keys.epoch(this.#options.stream)], [handledId]);
+    this.#floor = decodeStreamId(raiseFloor, String(reply));
     if (this.#barrier !== undefined) this.#barrier = { id: this.#barrier.id, count: undefined };
   }
 
@@ -93,13 +103,4 @@ export class Epoch {
     if (floor !== '' && compareStreamIds(floor, this.#floor) > 0) this.#floor = floor as StreamId;
     return false;
   }
-}
-
-async function run(
-  server: ScriptRunner,
-  script: LuaScript,
-  touched: readonly string[],
-  args: readonly string[],
-): Promise<readonly unknown[]> {
-  return decodeArray(await server.runScript(script, touched, args));
 }

@@ -1,6 +1,7 @@
 import { streamIdMs, type StreamId } from '@event-gateway/protocol';
-import { type CommandRedis, decodeArray, keys, LuaScript, RedisUnavailableError } from '@event-gateway/redis';
+import { type CommandRedis, decodeScriptNumber, decodeScriptReply, keys, LuaScript, RedisUnavailableError } from '@event-gateway/redis';
 import { type Clock, type Logger, runLoop } from '@event-gateway/runtime';
+import { decodeStreamId } from './decode-stream-id.js';
 import type { EpochSighting } from './epoch.js';
 import type { Lag } from './stream-metrics.js';
 
@@ -10,6 +11,9 @@ const lagFigures = LuaScript.load(new URL('./scripts/lag-figures.lua', import.me
 const probeEveryMs = 1000;
 /** Until reading has begun, so that the first figures come with it. */
 const waitEveryMs = 50;
+
+const figureNames = ['entries', 'pending', 'oldestId', 'nowMs'] as const;
+const replyNames = [...figureNames, 'id', 'barrier', 'floor'] as const;
 
 export interface LagProbeOptions {
   readonly stream: string;
@@ -58,14 +62,19 @@ export class LagProbe {
     const handled = handledId();
     if (handled === undefined) return;
     const reply = await redis.runScript(lagFigures, [stream, keys.epoch(stream)], [group, handled]);
-    const [entries, pending, oldestId, nowMs, id, barrier, floor] = decodeArray(reply);
-    const oldestMs = oldestId === '' ? undefined : streamIdMs(String(oldestId));
-    onLag({
-      entries: Number(entries) < 0 ? undefined : Number(entries),
-      // An id may lie in the future of Redis's clock.
-      seconds: oldestMs === undefined ? 0 : Math.max(0, Number(nowMs) - oldestMs) / 1000,
-      pending: Number(pending),
-    });
-    onEpoch({ id: String(id), barrier: String(barrier), floor: String(floor) });
+    const { id, barrier, floor, ...figures } = decodeScriptReply(lagFigures, reply, replyNames);
+    onLag(decodeLag(figures));
+    onEpoch({ id, barrier, floor });
   }
+}
+
+function decodeLag({ entries, pending, oldestId, nowMs }: Readonly<Record<(typeof figureNames)[number], string>>): Lag {
+  const unread = decodeScriptNumber(lagFigures, entries);
+  const now = decodeScriptNumber(lagFigures, nowMs);
+  return {
+    entries: unread < 0 ? undefined : unread,
+    // An id may lie in the future of Redis's clock.
+    seconds: oldestId === '' ? 0 : Math.max(0, now - streamIdMs(decodeStreamId(lagFigures, oldestId))) / 1000,
+    pending: decodeScriptNumber(lagFigures, pending),
+  };
 }

@@ -1,7 +1,6 @@
 import { compareStreamIds, STREAM_START, type StreamId } from '@event-gateway/protocol';
-import { keys, type PendingItem, type Reader } from '@event-gateway/redis';
-import type { Clock, Logger } from '@event-gateway/runtime';
-import { Backoff } from '@event-gateway/runtime';
+import { keys, type PendingItem, type Reader, RedisReplyError } from '@event-gateway/redis';
+import { Backoff, type Clock, type Logger, type RateLimitedLog } from '@event-gateway/runtime';
 import type { BatchHandler, StreamEntry, TailWarmer } from '../event-source.js';
 import { type Position, proveContinuity } from './continuity.js';
 import type { Epoch } from './epoch.js';
@@ -40,6 +39,8 @@ export interface ReadingState {
 export interface StreamSessionDeps {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** For what can go on for as long as its cause does. */
+  readonly limitedLog: RateLimitedLog;
   readonly handler: BatchHandler;
   readonly warmer: TailWarmer;
   readonly fence: ReaderFence;
@@ -53,6 +54,9 @@ export interface StreamSessionDeps {
 export class LeaseLapsedError extends Error {
   readonly code = 'LEASE_LAPSED';
 }
+
+/** Starting over is the answer to a change, and a change is told by itself; so many times in a row it is a fault that goes on. */
+const maxStarts = 3;
 
 /** The canary's stream has its own life: it must not outlive a replica for long. */
 const canaryTtlMs = 3_600_000;
@@ -73,6 +77,8 @@ export class StreamSession {
   /** Up to where Redis had delivered to the group when this connection began. */
   #lastDeliveredId: StreamId = STREAM_START;
   #needsCorrection = false;
+  /** Since anything was last read. */
+  #starts = 0;
 
   constructor(reader: Reader, state: ReadingState, deps: StreamSessionDeps, options: StreamSessionOptions, signal: AbortSignal) {
     this.#reader = reader;
@@ -85,10 +91,11 @@ export class StreamSession {
 
   /**
    * Resolves when the source drains. @param onReading called whenever reading (again) begins
-   * @throws RedisUnavailableError, RedisReplyError, LeaseLapsedError
+   * @throws RedisUnavailableError, RedisReplyError, UnexpectedReplyError, LeaseLapsedError
    */
   async run(onReading: () => void): Promise<void> {
     for (;;) {
+      if (++this.#starts > maxStarts) this.#deps.limitedLog.warn({ starts: this.#starts }, 'reading starts over and over');
       await this.#settle();
       onReading();
       const isDrained = (await this.#deliverPending()) && (await this.#deliverNew());
@@ -164,11 +171,13 @@ export class StreamSession {
   async #openCanary(): Promise<void> {
     const canaryStream = keys.canary(this.#options.replicaId);
     // An old canary says nothing about this connection.
-    await this.#reader.run([
+    const replies = await this.#reader.run([
       ['DEL', canaryStream],
       ['XGROUP', 'CREATE', canaryStream, this.#options.group, 0, 'MKSTREAM'],
       ['PEXPIRE', canaryStream, canaryTtlMs],
     ]);
+    // Without it every read would say that the group is gone.
+    for (const reply of replies) if (reply instanceof RedisReplyError) throw reply;
   }
 
   /** @returns false when everything has to be settled again */
@@ -203,6 +212,7 @@ export class StreamSession {
       if (read === 'no_group' || this.#isOtherEpoch(read)) return false;
       maxBlockMs = readBlockMs;
       this.#settleBackoff.reset();
+      this.#starts = 0;
       await this.#take(read);
       this.#correctGroup();
       for (const id of read.canaryIds) canary.seen(id);

@@ -1,6 +1,7 @@
 import type { StreamId } from '@event-gateway/protocol';
-import { decodeArray, LuaScript, type ScriptRunner } from '@event-gateway/redis';
+import { decodeScriptNumber, decodeScriptReply, LuaScript, type ScriptRunner } from '@event-gateway/redis';
 import type { Evidence } from './continuity.js';
+import { decodeStreamId } from './decode-stream-id.js';
 import type { EpochSighting } from './epoch.js';
 
 const inspectStreamScript = LuaScript.load(new URL('./scripts/inspect-stream.lua', import.meta.url));
@@ -28,44 +29,48 @@ export interface GroupState {
   readonly firstPendingId: StreamId | undefined;
 }
 
-/** @throws RedisUnavailableError, RedisReplyError */
+const streamNames = ['entriesAdded', 'length', 'firstId', 'lastId'] as const;
+const groupNames = ['deliveredId', 'entriesRead', 'pending', 'firstPendingId'] as const;
+const epochNames = ['id', 'barrier', 'floor'] as const;
+
+/** @throws RedisUnavailableError, RedisReplyError, UnexpectedReplyError */
 export async function inspectStream(server: ScriptRunner, stream: string, group: string): Promise<StreamState> {
   const reply = await server.runScript(inspectStreamScript, [stream], [group]);
-  const [entriesAdded, length, firstId, lastId, exists, deliveredId, entriesRead, pending, firstPendingId, nowMs] =
-    decodeArray(reply).map(toText);
+  const fields = decodeScriptReply(inspectStreamScript, reply, [...streamNames, 'exists', ...groupNames, 'nowMs']);
   return {
-    exists: exists === '1',
-    entriesAdded: Number(entriesAdded),
-    length: Number(length),
-    firstId: firstId as StreamId,
-    lastId: lastId as StreamId,
-    nowMs: Number(nowMs),
-    group:
-      deliveredId === ''
-        ? undefined
-        : {
-            lastDeliveredId: deliveredId as StreamId,
-            entriesRead: Number(entriesRead) < 0 ? undefined : Number(entriesRead),
-            pending: Number(pending),
-            firstPendingId: firstPendingId === '' ? undefined : (firstPendingId as StreamId),
-          },
+    exists: fields.exists === '1',
+    ...decodeStream(inspectStreamScript, fields),
+    nowMs: decodeScriptNumber(inspectStreamScript, fields.nowMs),
+    group: fields.deliveredId === '' ? undefined : decodeGroup(fields),
   };
 }
 
-/** What the script behind a read replied. */
+/** What the script behind a read replied. @throws UnexpectedReplyError */
 export function decodeEvidence(reply: unknown): { readonly evidence: Evidence; readonly epoch: EpochSighting } {
-  const [id, barrier, floor, entriesAdded, length, firstId, lastId] = decodeArray(reply);
-  const epoch = { id: String(id), barrier: String(barrier), floor: String(floor) };
-  if (entriesAdded === undefined) return { evidence: 'present', epoch };
-  const evidence = {
-    entriesAdded: Number(entriesAdded),
-    length: Number(length),
-    firstId: String(firstId) as StreamId,
-    lastId: String(lastId) as StreamId,
-  };
-  return { evidence, epoch };
+  if (Array.isArray(reply) && reply.length === epochNames.length)
+    return { evidence: 'present', epoch: decodeScriptReply(continuityEvidence, reply, epochNames) };
+  const { id, barrier, floor, ...fields } = decodeScriptReply(continuityEvidence, reply, [...epochNames, ...streamNames]);
+  return { evidence: decodeStream(continuityEvidence, fields), epoch: { id, barrier, floor } };
 }
 
-function toText(value: unknown): string {
-  return String(value);
+function decodeStream(
+  script: LuaScript,
+  { entriesAdded, length, firstId, lastId }: Readonly<Record<(typeof streamNames)[number], string>>,
+): Pick<StreamState, (typeof streamNames)[number]> {
+  return {
+    entriesAdded: decodeScriptNumber(script, entriesAdded),
+    length: decodeScriptNumber(script, length),
+    firstId: decodeStreamId(script, firstId),
+    lastId: decodeStreamId(script, lastId),
+  };
+}
+
+function decodeGroup(fields: Readonly<Record<(typeof groupNames)[number], string>>): GroupState {
+  const entriesRead = decodeScriptNumber(inspectStreamScript, fields.entriesRead);
+  return {
+    lastDeliveredId: decodeStreamId(inspectStreamScript, fields.deliveredId),
+    entriesRead: entriesRead < 0 ? undefined : entriesRead,
+    pending: decodeScriptNumber(inspectStreamScript, fields.pending),
+    firstPendingId: fields.firstPendingId === '' ? undefined : decodeStreamId(inspectStreamScript, fields.firstPendingId),
+  };
 }
