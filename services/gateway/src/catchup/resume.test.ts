@@ -1,12 +1,13 @@
-import type { ConversationId, StreamId, UserId } from '@event-gateway/protocol';
+import { compareStreamIds, type ConversationId, type StreamId, type UserId } from '@event-gateway/protocol';
 import { FakeClock, Metrics, silentLogger } from '@event-gateway/runtime';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { greetingConnection, testContext } from '../../test/connections.js';
 import { Fanout } from '../fanout/fanout.js';
 import { FanoutMetrics } from '../fanout/fanout-metrics.js';
 import type { LoadableCards } from '../frames/frame-cards.js';
 import { Hub } from '../hub/hub.js';
+import type { RecentEvent } from '../tail/event-segment.js';
 import { RecentEvents } from '../tail/recent-events.js';
 import { Resume, type StreamHistory } from './resume.js';
 import { ResumeMetrics } from './resume-metrics.js';
@@ -33,11 +34,11 @@ class ColdCards implements LoadableCards {
   }
 }
 
-function replica({ history = {} as Partial<StreamHistory>, maxBytes = 1e6 } = {}) {
+function replica({ history = {} as Partial<StreamHistory>, maxBytes = 1e6, tailBytes = 1e7 } = {}) {
   const context = testContext(maxBytes);
   const hub = new Hub();
   const cards = new ColdCards();
-  const tail = new RecentEvents(new FakeClock(), { maxBytes: 1e7, maxAgeMs: 1e9 });
+  const tail = new RecentEvents(new FakeClock(), { maxBytes: tailBytes, maxAgeMs: 1e9 });
   const metrics = new Metrics();
   const fanout = new Fanout(
     {
@@ -222,6 +223,113 @@ test('a replay longer than the budget is pulled by the drain, and live events of
   await done;
   await fanout.handle([entry(102, ['a'])]);
   expect(cursors(socket)).toEqual(Array.from({ length: 102 }, (_, i) => id(i + 1)));
+});
+
+describe('a replay that the tail runs away from', () => {
+  /** A tail of two segments (the smallest there is), and a stream that still has everything. */
+  function smallTail({ mayWalk = true, beforeAnswer = () => undefined as unknown } = {}) {
+    const kept: RecentEvent[] = [];
+    const walks: StreamId[] = [];
+    const walk: StreamHistory['walk'] = async (cursor, _userId, until) => {
+      walks.push(cursor);
+      await turn();
+      const events = kept.filter((event) => compareStreamIds(event.id, cursor) > 0 && compareStreamIds(event.id, until()) <= 0);
+      beforeAnswer();
+      return mayWalk ? { events, upTo: until() } : undefined;
+    };
+    const rig = replica({ history: { walk }, tailBytes: 1, maxBytes: 1000 });
+    let count = 0;
+    const publish = async (entries: number): Promise<void> => {
+      const batch = Array.from({ length: entries }, () => rig.entry(++count, ['a']));
+      for (const { id: entryId, fields } of batch)
+        kept.push({ id: entryId, recipients: fields[1] ?? Buffer.of(), envelope: fields[3] ?? Buffer.of() });
+      await rig.fanout.handle(batch);
+    };
+    /** As many as push everything that was there out of the tail. */
+    const turnOver = async (): Promise<void> => {
+      const before = rig.tail.lastPosition;
+      while (rig.tail.firstPosition <= before) await publish(200);
+    };
+    /** In the middle of its replay. */
+    const openStalled = async (): Promise<ReturnType<typeof rig.open>> => {
+      const opened = rig.open('a', id(0));
+      opened.socket.stall();
+      await turn();
+      return opened;
+    };
+    const pull = async ({ socket, connection, done }: ReturnType<typeof rig.open>): Promise<void> => {
+      let isDone = false;
+      void done.then(() => {
+        isDone = true;
+      });
+      while (!isDone) {
+        socket.drain();
+        connection.onDrain();
+        await turn();
+      }
+    };
+    const everyId = (): StreamId[] => Array.from({ length: count }, (_, i) => id(i + 1));
+    return { ...rig, walks, publish, turnOver, openStalled, pull, everyId };
+  }
+
+  // A tail of 64 KB is gone in a moment; whoever came back in that moment was sent to the messenger, although the stream had it all.
+  test('goes on from the stream, without a hole and without a sync', async () => {
+    const { openStalled, publish, turnOver, pull, everyId, walks } = smallTail();
+    await publish(50);
+    const opened = await openStalled();
+    await turnOver();
+    await pull(opened);
+    expect(walks).toEqual([id(50)]);
+    await publish(1);
+    expect(opened.socket.types()).not.toContain('sync.required');
+    expect(cursors(opened.socket)).toEqual(everyId());
+  });
+
+  test('is told to sync when the stream cannot be proven to have it', async () => {
+    const { openStalled, publish, turnOver, pull } = smallTail({ mayWalk: false });
+    await publish(50);
+    const opened = await openStalled();
+    await turnOver();
+    await pull(opened);
+    expect(opened.socket.sent.at(-1)).toMatchObject({ type: 'sync.required', reason: 'slow_consumer' });
+  });
+
+  test('is told of a hole that comes up while the stream is asked', async () => {
+    const rig = smallTail({ beforeAnswer: () => rig.fanout.gap({ reason: 'gap', cursor: id(1_000_000) }) });
+    await rig.publish(50);
+    const opened = await rig.openStalled();
+    await rig.turnOver();
+    await rig.pull(opened);
+    expect(opened.socket.sent.at(-1)).toMatchObject({ type: 'sync.required', reason: 'gap', cursor: id(1_000_000) });
+  });
+
+  test('is told to sync when it happens again and again: a walk is dear', async () => {
+    let answers = 0;
+    const rig = smallTail({
+      beforeAnswer: () => {
+        answers++;
+        opened.socket.stall();
+      },
+    });
+    await rig.publish(50);
+    const opened = await rig.openStalled();
+    let isDone = false;
+    void opened.done.then(() => {
+      isDone = true;
+    });
+    while (!isDone) {
+      await rig.turnOver();
+      const answered = answers;
+      do {
+        opened.socket.drain();
+        opened.connection.onDrain();
+        await rig.context.clock.advance(50); // long passes over the tail are spaced
+        await turn();
+      } while (!isDone && answers === answered);
+    }
+    expect(rig.walks).toHaveLength(3);
+    expect(opened.socket.sent.at(-1)).toMatchObject({ type: 'sync.required', reason: 'slow_consumer' });
+  });
 });
 
 test('a hole in the stream during a replay is told, and what lies behind it is live', async () => {

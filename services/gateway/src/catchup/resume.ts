@@ -14,7 +14,7 @@ import { decodeEnvelopeBytes } from '../tail/decode-envelope.js';
 import type { RecentEvent } from '../tail/event-segment.js';
 import type { RecentEvents } from '../tail/recent-events.js';
 import type { ResumeMetrics, ResumeOutcome } from './resume-metrics.js';
-import type { TailScan } from './tail-scan.js';
+import type { Found, TailScan } from './tail-scan.js';
 
 /** Up to where the walk has written events to every socket. */
 export interface HandledPort {
@@ -60,14 +60,18 @@ export interface ResumeOptions {
 /** Where a connection's durable frames begin. */
 interface Start {
   readonly hello: { readonly resumed: boolean; readonly cursor: StreamId | null };
-  readonly position: number;
-  /** Events of the stream from before the tail. */
-  readonly older: readonly RecentEvent[];
+  /** Events of the stream from before the tail, and where the tail goes on. */
+  readonly reached: Reached;
   /** The client has been served up to here by a faster replica. */
   readonly suppressUpTo: StreamId | undefined;
   readonly outcome: ResumeOutcome | undefined;
 }
 
+/** How far a replay has got. The id is unknown before this replica has read anything. */
+type Reached = Omit<Found, 'upTo'> & { readonly upTo: StreamId | null };
+
+/** What has left a small tail during a replay is taken from the stream, so often; a client that is slower than that is told to sync. */
+const maxWalks = 3;
 /** How many events are built between two looks at the socket. */
 const chunkEvents = 64;
 
@@ -123,13 +127,20 @@ export class Resume {
       // Meanwhile the reader may have come past it, over a hole even, and then the cursor is an old one like any other.
       if (this.#isAhead(cursor)) {
         if (lastId === undefined || compareStreamIds(cursor, lastId) > 0) return this.#fresh('unknown');
-        return { ...this.#resumed(cursor, 'ahead'), position: this.#tail.lastPosition, suppressUpTo: cursor };
+        const reached = { events: [], position: this.#tail.lastPosition, upTo: cursor };
+        return { ...this.#resumed(cursor, 'ahead', reached), suppressUpTo: cursor };
       }
     }
-    const restarts = this.#tail.restarts;
-    const walked = await this.#deps.history.walk(cursor, userId, () => this.#tail.lowerBound);
-    if (walked === undefined || restarts !== this.#tail.restarts || !this.#tail.covers(walked.upTo)) return this.#fresh('unknown');
-    return { ...this.#resumed(cursor, 'stream'), position: this.#tail.positionOf(walked.upTo), older: walked.events };
+    const walked = await this.#walkStream(cursor, userId);
+    return walked === undefined ? this.#fresh('unknown') : this.#resumed(cursor, 'stream', walked);
+  }
+
+  /** The user's events that are in the stream and not in the tail any more; undefined when it cannot be proven that these are all. */
+  async #walkStream(after: StreamId, userId: UserId): Promise<Found | undefined> {
+    const { restarts } = this.#tail;
+    const walked = await this.#deps.history.walk(after, userId, () => this.#tail.lowerBound);
+    if (walked === undefined || restarts !== this.#tail.restarts || !this.#tail.covers(walked.upTo)) return undefined;
+    return { ...walked, position: this.#tail.positionOf(walked.upTo) };
   }
 
   /** The client was served by a faster replica. */
@@ -139,11 +150,15 @@ export class Resume {
 
   #fresh(outcome: 'unknown' | undefined): Start {
     const { id, position } = this.#deps.walk.handled;
-    return { hello: { resumed: false, cursor: id }, position, older: [], suppressUpTo: undefined, outcome };
+    return { hello: { resumed: false, cursor: id }, reached: { events: [], position, upTo: id }, suppressUpTo: undefined, outcome };
   }
 
-  #resumed(cursor: StreamId, outcome: ResumeOutcome): Start {
-    return { hello: { resumed: true, cursor }, position: this.#tail.positionOf(cursor), older: [], suppressUpTo: undefined, outcome };
+  #resumed(cursor: StreamId, outcome: ResumeOutcome, reached = this.#inTail(cursor)): Start {
+    return { hello: { resumed: true, cursor }, reached, suppressUpTo: undefined, outcome };
+  }
+
+  #inTail(cursor: StreamId): Reached {
+    return { events: [], position: this.#tail.positionOf(cursor), upTo: cursor };
   }
 
   #hello(connection: Connection, { resumed, cursor }: Start['hello']): HelloFrame {
@@ -161,21 +176,31 @@ export class Resume {
 
   async #replay(connection: Connection, start: Start): Promise<void> {
     const { restarts } = this.#tail;
-    await this.#write(connection, start.older);
-    let { position } = start;
-    while (connection.isOpen && position !== this.#tail.lastPosition) {
-      const found = this.#deps.scan.find(connection.userId, position);
-      const { events, position: reached } = found instanceof Promise ? await found : found;
+    let { reached } = start;
+    let walks = 0;
+    const mayWalk = (): boolean => walks++ < maxWalks;
+    await this.#write(connection, reached.events);
+    while (connection.isOpen && reached.position !== this.#tail.lastPosition) {
+      const next = await this.#next(connection.userId, reached, mayWalk);
       if (restarts !== this.#tail.restarts) return this.#missed(connection, 'gap');
-      if (position + 1 < this.#tail.firstPosition) return this.#missed(connection, 'slow_consumer');
-      await this.#write(connection, events);
-      position = reached;
+      if (next === undefined) return this.#missed(connection, 'slow_consumer');
+      await this.#write(connection, next.events);
+      reached = next;
     }
     if (restarts !== this.#tail.restarts) this.#missed(connection, 'gap');
-    else connection.goLive(position, start.suppressUpTo);
+    else connection.goLive(reached.position, start.suppressUpTo);
   }
 
-  /** The tail let go of what this socket still needed. */
+  /** What follows, from the tail or, where that has let go of it meanwhile, from the stream; undefined when it is nowhere. */
+  async #next(userId: UserId, { position, upTo }: Reached, mayWalk: () => boolean): Promise<Found | undefined> {
+    const { restarts } = this.#tail;
+    const found = this.#deps.scan.find(userId, position);
+    const next = found instanceof Promise ? await found : found;
+    if (position + 1 >= this.#tail.firstPosition) return next;
+    return restarts === this.#tail.restarts && upTo !== null && mayWalk() ? this.#walkStream(upTo, userId) : undefined;
+  }
+
+  /** What this socket still needed is neither in the tail nor to be had from the stream. */
   #missed(connection: Connection, reason: SyncRequiredReason): void {
     const { id, position } = this.#deps.walk.handled;
     connection.requireSync(reason, id);

@@ -1,5 +1,5 @@
 import type { Clock } from '@event-gateway/runtime';
-import type { UserId } from '@event-gateway/protocol';
+import type { StreamId, UserId } from '@event-gateway/protocol';
 import { type Matchable, type RecipientIndex, RecipientMatcher } from '../hub/match-recipients.js';
 import { UserFilter } from '../hub/user-filter.js';
 import type { RecentEvent } from '../tail/event-segment.js';
@@ -8,8 +8,9 @@ import type { RecentEvents } from '../tail/recent-events.js';
 /** What a scan found for one user. */
 export interface Found {
   readonly events: readonly RecentEvent[];
-  /** Everything up to this position has been looked at. */
+  /** Everything up to this position, and up to this id, has been looked at. */
   readonly position: number;
+  readonly upTo: StreamId;
 }
 
 interface Request {
@@ -61,9 +62,9 @@ export class TailScan {
       mayHave: (bytes, start, end) => isSame(idBytes, bytes, start, end),
       get: (id) => (id === userId ? searched : undefined),
     };
-    const position = this.#tail.lastPosition;
+    const { lastPosition: position, lastId: upTo } = this.#tail;
     this.#scan(new RecipientMatcher(only), afterPosition, position);
-    return { events: request.events, position };
+    return { events: request.events, position, upTo };
   }
 
   async #scanForAll(): Promise<void> {
@@ -88,7 +89,7 @@ export class TailScan {
       mayHave: (bytes, start, end) => this.#filter.mayHave(bytes, start, end),
       get: (userId) => searched.get(userId),
     });
-    const until = this.#tail.lastPosition;
+    const { lastPosition: until, lastId: upTo } = this.#tail;
     let position = until;
     for (const { requests } of searched.values()) for (const { afterPosition } of requests) position = Math.min(position, afterPosition);
     while (position < until) {
@@ -98,7 +99,7 @@ export class TailScan {
       await new Promise(setImmediate);
     }
     for (const id of ids) this.#filter.remove(id);
-    for (const { requests } of searched.values()) for (const { events, resolve } of requests) resolve({ events, position: until });
+    for (const { requests } of searched.values()) for (const { events, resolve } of requests) resolve({ events, position: until, upTo });
   }
 
   /** Events in (after, until] → the requests of their recipients. */
