@@ -36,7 +36,7 @@ export function holdConnection(token: string, { durationMs, onHello, onFrame, re
 
   socket.onmessage = (event) => {
     if (typeof event?.data !== 'string') return;
-    const frame: Frame = JSON.parse(event.data);
+    const frame = JSON.parse(event.data) as Frame;
     if (frame.type === 'hello') {
       helloMs.add(Date.now() - startMs);
       timers.push(setInterval(() => send({ type: 'ping' }), Number(frame['heartbeat_ms'])));

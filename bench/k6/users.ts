@@ -9,7 +9,7 @@ export interface TestUser {
   readonly conversation_id: string;
 }
 
-const users = new SharedArray<TestUser>('users', () => JSON.parse(open(__ENV['USERS_FILE'] ?? './users.json')));
+const users = new SharedArray<TestUser>('users', () => JSON.parse(open(__ENV['USERS_FILE'] ?? './users.json')) as TestUser[]);
 
 /** Every virtual user is somebody else, as long as the file has enough of them. */
 export function ownUser(): TestUser {

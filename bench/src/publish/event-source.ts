@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
+import { SeededRandom } from '@event-gateway/fleet';
 import { build, type Histogram } from 'hdr-histogram-js';
 import { monotonicUs } from '../host/monotonic-clock.js';
-import { seededRandom } from '../workload/random.js';
 import { stampOffset, writeStamp } from '../workload/stamp.js';
 import { type BenchEvent, eventsOf } from '../workload/workload.js';
 import { busFormats } from './bus-formats.js';
@@ -110,7 +110,7 @@ function eventTo(recipients: readonly string[]): BenchEvent {
 
 /** Times from the start in microseconds. */
 function* arrivals(eventsPerS: number, durationMs: number, seed: number): Generator<number> {
-  const random = seededRandom(seed);
+  const random = new SeededRandom(seed);
   const meanUs = 1_000_000 / eventsPerS;
-  for (let atUs = 0; atUs < durationMs * 1000; atUs -= Math.log(1 - random()) * meanUs) yield atUs;
+  for (let atUs = 0; atUs < durationMs * 1000; atUs -= Math.log(1 - random.next()) * meanUs) yield atUs;
 }

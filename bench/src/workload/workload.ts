@@ -1,4 +1,5 @@
-import { distinctIntegers, seededRandom } from './random.js';
+import { SeededRandom } from '@event-gateway/fleet';
+import { distinctIntegers } from './distinct-integers.js';
 import { userId } from './user-id.js';
 
 /** What is published, as plain data: whoever has it derives the same conversations and the same events from it. */
@@ -40,7 +41,7 @@ export const stampPlaceholder = 1_000_000_000_000_000;
 const text = 'Are we still on for Thursday? I would bring the printed plans along, and a thermos of tea for the two of us.';
 
 export function conversationsOf({ seed, name, conversations, membersEach, firstUser, users }: Workload): Conversation[] {
-  const random = seededRandom(seed);
+  const random = new SeededRandom(seed);
   return Array.from({ length: conversations }, (_, index) => ({
     id: `${name}-${String(index).padStart(4, '0')}`,
     members: distinctIntegers(random, membersEach, firstUser, users).map(userId),
@@ -50,11 +51,11 @@ export function conversationsOf({ seed, name, conversations, membersEach, firstU
 /** `count` events over the workload's conversations in a random order that its seed decides. */
 export function eventsOf(workload: Workload, count: number): BenchEvent[] {
   const conversations = conversationsOf(workload);
-  const random = seededRandom(workload.seed + 1);
+  const random = new SeededRandom(workload.seed + 1);
   return Array.from({ length: count }, (_, index) => {
-    const conversation = workload.visitsEachOnce === true ? conversations[index % conversations.length] : pick(conversations, random);
+    const conversation = workload.visitsEachOnce === true ? conversations[index % conversations.length] : random.pick(conversations);
     if (conversation === undefined) throw new Error('a workload without conversations');
-    return messageIn(conversation, pick(conversation.members, random), index);
+    return messageIn(conversation, random.pick(conversation.members), index);
   });
 }
 
@@ -70,10 +71,4 @@ function messageIn({ id, members }: Conversation, sender: string, index: number)
       payload: { sent_us: stampPlaceholder, id: `message-${number}`, seq: index + 1, sender_id: sender, text },
     },
   };
-}
-
-function pick<T>(items: readonly T[], random: () => number): T {
-  const item = items[Math.floor(random() * items.length)];
-  if (item === undefined) throw new Error('nothing to pick from');
-  return item;
 }

@@ -17,4 +17,5 @@ export { type FakeConversation, FakeOwners, type FakeUser, type StoredEvent } fr
 export { type Fault, FaultyServer, type OwnerAnswer, type OwnerRequest } from './tools/faulty-server.js';
 export { type Labels, MetricsPage } from './tools/metrics-page.js';
 export { type OpenOptions, type RecordedFrame, RecordingClient, UpgradeRefusedError } from './tools/recording-client.js';
+export { SeededRandom } from './tools/seeded-random.js';
 export { TokenIssuer, type TokenOptions } from './tools/token-issuer.js';

@@ -1,4 +1,4 @@
-import { SeededRandom } from './seeded-random.js';
+import { SeededRandom } from '../tools/seeded-random.js';
 
 export interface Conversation {
   readonly id: string;

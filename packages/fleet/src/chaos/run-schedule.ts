@@ -17,7 +17,7 @@ import { Messenger } from './messenger.js';
 import { type Population, populate } from './population.js';
 import { replicaCount, type Schedule } from './schedule.js';
 import { SdkClient } from './sdk-client.js';
-import { SeededRandom } from './seeded-random.js';
+import { SeededRandom } from '../tools/seeded-random.js';
 import { complainOfNeedlessSyncs, sumCounts, type Verdict } from './verdict.js';
 import { Writers } from './writers.js';
 

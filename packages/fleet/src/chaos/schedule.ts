@@ -1,4 +1,4 @@
-import { SeededRandom } from './seeded-random.js';
+import { SeededRandom } from '../tools/seeded-random.js';
 
 /** `single`: one Redis that keeps an AOF. `sentinel`: a master and two replicas that a Sentinel watches. */
 export type Variant = 'single' | 'sentinel';

@@ -1,7 +1,7 @@
 import { Outbox } from './outbox.js';
 import type { Messenger, MessengerEvent } from './messenger.js';
 import type { Conversation, Population } from './population.js';
-import type { SeededRandom } from './seeded-random.js';
+import type { SeededRandom } from '../tools/seeded-random.js';
 
 const writerCount = 4;
 const eventsPerSecond = 50;

@@ -9,7 +9,7 @@ import {
   replicaCount,
   type Variant,
 } from '../../src/chaos/schedule.js';
-import { SeededRandom } from '../../src/chaos/seeded-random.js';
+import { SeededRandom } from '../../src/tools/seeded-random.js';
 
 const seeds = Array.from({ length: 200 }, (_, index) => index);
 const faultsOf = (variant: Variant): PlannedFault[] => seeds.flatMap((seed) => [...planSchedule(seed, variant).faults]);

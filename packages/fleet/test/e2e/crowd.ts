@@ -5,7 +5,7 @@ import { LeanClient } from '../../src/chaos/lean-client.js';
 import { Messenger } from '../../src/chaos/messenger.js';
 import type { Conversation, Population } from '../../src/chaos/population.js';
 import { SdkClient } from '../../src/chaos/sdk-client.js';
-import { SeededRandom } from '../../src/chaos/seeded-random.js';
+import { SeededRandom } from '../../src/tools/seeded-random.js';
 import { Writers } from '../../src/chaos/writers.js';
 import { type Environment, eventually, type Fleet, type Replica, startFleet } from '../../src/index.js';
 import { Subscription } from './subscription.js';

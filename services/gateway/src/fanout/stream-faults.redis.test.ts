@@ -1,4 +1,4 @@
-import { eventually, type RedisServer, startRedisServer } from '@event-gateway/fleet';
+import { eventually, type RedisServer, SeededRandom, startRedisServer } from '@event-gateway/fleet';
 import type { StreamId } from '@event-gateway/protocol';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { findRepetitions, findSilentLosses, type Published, type TimedEvent } from '../../test/loss-checker.js';
@@ -14,28 +14,17 @@ afterEach(async () => {
   await server.stop();
 });
 
-/** A small seeded generator: the same schedule for the same seed. */
-function random(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-type Fault = (replicas: readonly ReadingReplica[], next: () => number) => Promise<unknown>;
+type Fault = (replicas: readonly ReadingReplica[], random: SeededRandom) => Promise<unknown>;
 
 const harmless: Record<string, Fault> = {
-  'cut a reader': (_, next) => killReader(server, next() < 0.5 ? 'r1' : 'r2'),
+  'cut a reader': (_, random) => killReader(server, random.pick(['r1', 'r2'])),
   'cut everybody': () => server.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'),
-  'destroy a group': (_, next) => server.call('XGROUP', 'DESTROY', stream, next() < 0.5 ? 'gateway-r1' : 'gateway-r2'),
-  'a short pause of Redis': async (_, next) => {
+  'destroy a group': (_, random) => server.call('XGROUP', 'DESTROY', stream, random.pick(['gateway-r1', 'gateway-r2'])),
+  'a short pause of Redis': async (_, random) => {
     server.pause();
-    await sleep(next() * 100);
+    await sleep(random.next() * 100);
     server.resume();
   },
   'a long pause of Redis': async () => {
@@ -43,20 +32,20 @@ const harmless: Record<string, Fault> = {
     await sleep(900);
     server.resume();
   },
-  'a slow handler': async (replicas, next) => {
-    const replica = replicas[next() < 0.5 ? 0 : 1];
-    replica?.handler.hold();
-    await sleep(next() * 150);
-    replica?.handler.release();
+  'a slow handler': async (replicas, random) => {
+    const { handler } = random.pick(replicas);
+    handler.hold();
+    await sleep(random.next() * 150);
+    handler.release();
   },
 };
 
 const lossy: Record<string, Fault> = {
-  'trim nearly everything': (_, next) => server.call('XTRIM', stream, 'MAXLEN', Math.floor(next() * 3)),
-  'trim behind a slow handler': async (replicas, next) => {
+  'trim nearly everything': (_, random) => server.call('XTRIM', stream, 'MAXLEN', random.integer(0, 2)),
+  'trim behind a slow handler': async (replicas, random) => {
     for (const { handler } of replicas) handler.hold();
-    await sleep(next() * 100);
-    await server.call('XTRIM', stream, 'MAXLEN', Math.floor(next() * 3));
+    await sleep(random.next() * 100);
+    await server.call('XTRIM', stream, 'MAXLEN', random.integer(0, 2));
     for (const { handler } of replicas) handler.release();
   },
   'delete the stream': () => server.call('DEL', stream),
@@ -70,7 +59,7 @@ async function runSchedule(
   seed: number,
   faults: Record<string, Fault>,
 ): Promise<{ complaints: string[]; gaps: number; schedule: string[] }> {
-  const next = random(seed);
+  const random = new SeededRandom(seed);
   const replicas = [await startReadingReplica(server, 'r1'), await startReadingReplica(server, 'r2')];
   const stories = new Map<ReadingReplica, TimedEvent[]>(replicas.map((replica) => [replica, watch(replica)]));
   const published: Published[] = [];
@@ -88,10 +77,10 @@ async function runSchedule(
   const names = Object.keys(faults);
   const schedule: string[] = [];
   for (let step = 0; step < 8; step++) {
-    await sleep(50 + next() * 250);
-    const name = names[Math.floor(next() * names.length)] ?? '';
+    await sleep(50 + random.next() * 250);
+    const name = random.pick(names);
     schedule.push(name);
-    await faults[name]?.(replicas, next)?.catch(() => undefined);
+    await faults[name]?.(replicas, random)?.catch(() => undefined);
   }
   isPublishing = false;
   await publishing;

@@ -1,9 +1,8 @@
-import { eventually, type RedisServer, startRedisServer } from '@event-gateway/fleet';
+import { eventually, type RedisServer, SeededRandom, startRedisServer } from '@event-gateway/fleet';
 import type { ConversationId } from '@event-gateway/protocol';
 import { systemClock } from '@event-gateway/runtime';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Claim, ModelFleet, ModelUser, type Place } from './test/model-fleet.js';
-import { Random } from './test/random.js';
 import { user } from './test/test-hub.js';
 import { TransitionLog } from './test/transition-log.js';
 
@@ -118,16 +117,16 @@ async function awaitOffline(model: ModelUser): Promise<void> {
   model.claims = [];
 }
 
-async function step(model: ModelUser, random: Random): Promise<void> {
+async function step(model: ModelUser, random: SeededRandom): Promise<void> {
   const dice = random.next();
   const live = model.claims.filter(({ connections }) => connections.length > 0);
   const open = live.reduce((sum, { connections }) => sum + connections.length, 0);
   if (open === 0 && dice < 0.25) await awaitOffline(model);
   else if (open === 0 || (open < 3 && dice < 0.45)) await connect(model, random.pick(fleet.places));
   else if (dice < 0.7) await disconnect(model, random.pick(live));
-  else if (dice < 0.9) await reload(model, random.pick(live), random.between(0, 8));
-  else await systemClock.sleep(random.between(10, times.graceMs));
-  if (random.next() < 0.5) await systemClock.sleep(random.between(0, times.graceMs / 2));
+  else if (dice < 0.9) await reload(model, random.pick(live), random.integer(0, 8));
+  else await systemClock.sleep(random.integer(10, times.graceMs));
+  if (random.next() < 0.5) await systemClock.sleep(random.integer(0, times.graceMs / 2));
 }
 
 /** The process is gone, and what its users had there runs out as it was last written. */
@@ -195,13 +194,13 @@ async function settleLive(): Promise<void> {
   }
 }
 
-async function disturb(random: Random): Promise<string> {
+async function disturb(random: SeededRandom): Promise<string> {
   const place = random.pick(fleet.places);
   const kinds: Record<string, () => Promise<void>> = {
     kill: () => kill(place),
     partition: () => partition(place),
-    'short pause': () => standStill(random.between(100, 400)),
-    'long pause': () => standStill(times.leaseTtlMs + random.between(0, 500)),
+    'short pause': () => standStill(random.integer(100, 400)),
+    'long pause': () => standStill(times.leaseTtlMs + random.integer(0, 500)),
     restart: restartRedis,
   };
   const kind = random.pick(Object.keys(kinds));
@@ -212,7 +211,7 @@ async function disturb(random: Random): Promise<string> {
 test.each([11, 12])(
   'whatever happens to users and replicas: every transition once, in order, none invented (seed %i)',
   async (seed) => {
-    const random = new Random(seed);
+    const random = new SeededRandom(seed);
     const done: string[] = [];
     // One viewer per place, who may see everybody.
     const observe = (place: Place): void => {
@@ -223,11 +222,11 @@ test.each([11, 12])(
       }
     };
     for (let round = 0; round < roundsPerSeed; round++) {
-      const seeds = users.map(() => random.between(0, 2 ** 31));
+      const seeds = users.map(() => random.integer(0, 2 ** 31));
       await Promise.all(
         users.map(async (model, i) => {
-          const own = new Random(seeds[i] ?? 0);
-          for (let steps = own.between(1, 4); steps > 0; steps--) await step(model, own);
+          const own = new SeededRandom(seeds[i] ?? 0);
+          for (let steps = own.integer(1, 4); steps > 0; steps--) await step(model, own);
         }),
       );
       done.push(await disturb(random));

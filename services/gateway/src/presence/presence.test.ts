@@ -161,10 +161,11 @@ describe('peers', () => {
   test('what Redis keeps is there for the first snapshot of a connection', async () => {
     redis.peers = ['b', 'c'];
     presence.start();
-    hub.connect(user('a'));
-    const entries = presence.snapshotFor(user('a'));
+    const tab = hub.connect(user('a'));
+    const sending = presence.sendSnapshot(tab);
     await clock.advance(1);
-    expect((await entries).map(({ user_id }) => user_id)).toEqual(['b', 'c']);
+    await sending;
+    expect(tab.snapshots()[0]?.presence.map(({ user_id }) => user_id)).toEqual(['b', 'c']);
   });
 
   test('a sync’s list is kept, and is not told twice by a snapshot of its own', async () => {

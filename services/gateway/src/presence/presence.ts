@@ -138,14 +138,10 @@ export class Presence {
     this.#writer.active(userId);
   }
 
-  /** States of the user's peers, every one of them; `unknown` without Redis. Never rejects. */
-  snapshotFor(userId: UserId): Promise<PresenceEntry[]> {
-    return this.#snapshots.entriesFor(userId);
-  }
-
   /**
-   * The same for one connection: hands them to `write` (unless it has closed), and lets transitions that arrive in between follow behind.
-   * For whoever puts the slice into a frame of his own.
+   * States of the peers of a connection's user, every one of them; `unknown` without Redis. Hands them to `write` (unless the connection
+   * has closed), and lets transitions that arrive in between follow behind. For whoever puts the slice into a frame of his own. Never
+   * rejects.
    */
   snapshotInto(connection: PresenceConnection, write: (presence: readonly PresenceEntry[]) => void): Promise<void> {
     return this.#snapshots.into(connection, write);

@@ -1,4 +1,4 @@
-/** Random numbers that a seed repeats (mulberry32). */
+/** Random numbers that a seed repeats (mulberry32): the same seed is the same schedule, the same work, the same damage. */
 export class SeededRandom {
   #state: number;
 
