@@ -29,7 +29,7 @@ beforeEach(async () => {
   canary = new Canary(commands.command, systemClock, silentLogger, new Metrics(), { replicaId: 'r1', intervalMs: 50, maxDelayMs });
   replica = createReadingReplica(server, 'r1', { logger, canary });
   spoilReplies(replica.connections);
-  for (const { start } of [commands, replica.connections].map((part) => ({ start: () => part.start() }))) start();
+  for (const connections of [commands, replica.connections]) connections.start();
   canary.start();
 });
 afterEach(async () => {
