@@ -43,6 +43,20 @@ describe('client options', () => {
     expect(of('redis://ignored', { sentinels })).not.toHaveProperty('host');
   });
 
+  test('Sentinels with a password of their own are told it, and it is not the master’s', () => {
+    const sentinels = ['watch%40er:p%2Cw@s1:26380', '[::1]'];
+    expect(of('redis://user:pw@ignored', { sentinels })).toMatchObject({
+      sentinels: [
+        { host: 's1', port: 26380 },
+        { host: '::1', port: 26379 },
+      ],
+      ...{ sentinelUsername: 'watch@er', sentinelPassword: 'p,w', username: 'user', password: 'pw' },
+    });
+    expect(of('redis://x', { sentinels: [':pw@s1'] })).toMatchObject({ sentinelPassword: 'pw' });
+    expect(of('redis://x', { sentinels: [':pw@s1'] })).not.toHaveProperty('sentinelUsername');
+    expect(of('redis://user:pw@x', { sentinels: ['s1'] })).not.toHaveProperty('sentinelPassword');
+  });
+
   test('nothing is queued, sent twice or subscribed behind our back', () => {
     expect(of('redis://x')).toMatchObject({
       enableOfflineQueue: false,

@@ -4,7 +4,10 @@ import type { RedisOptions as ClientOptions } from 'ioredis';
 export interface RedisOptions {
   /** `redis://` or `rediss://` (TLS), with `user:password@` of an ACL user and `/db` if any. With Sentinel its host and port are unused. */
   readonly url: string;
-  /** `host:port` of each Sentinel; then the master is looked up there at every connect. With `rediss://` they are asked by TLS as well. */
+  /**
+   * `host:port` of each Sentinel; then the master is looked up there at every connect. With `rediss://` they are asked by TLS as well.
+   * Where they want to know who asks, `user:password@` (percent-encoded) stands before the first one, and is told to all of them.
+   */
   readonly sentinels?: readonly string[] | undefined;
   /** The name under which Sentinel knows the master. */
   readonly sentinelMaster?: string | undefined;
@@ -47,20 +50,34 @@ export function clientOptions(options: RedisOptions, connectionName: string): Cl
 
 function address(options: RedisOptions, url: URL): ClientOptions {
   if (options.sentinels === undefined || options.sentinels.length === 0) {
-    return { host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port === '' ? defaultPort : Number(url.port) };
+    return { host: withoutBrackets(url.hostname), port: url.port === '' ? defaultPort : Number(url.port) };
   }
   const usesTls = url.protocol === 'rediss:';
+  const sentinels = options.sentinels.map((text) => new URL(`redis://${text}`));
   return {
-    sentinels: options.sentinels.map(parseSentinel),
+    sentinels: sentinels.map(({ hostname, port }) => ({
+      host: withoutBrackets(hostname),
+      port: port === '' ? defaultSentinelPort : Number(port),
+    })),
+    ...sentinelCredentials(sentinels),
     name: options.sentinelMaster ?? 'mymaster',
     sentinelCommandTimeout: options.commandTimeoutMs,
     ...(usesTls ? { sentinelTLS: tlsOptions(options, ''), enableTLSForSentinelMode: true } : {}),
   };
 }
 
-function parseSentinel(text: string): { host: string; port: number } {
-  const url = new URL(`redis://${text}`);
-  return { host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port === '' ? defaultSentinelPort : Number(url.port) };
+/** The client library knows one user for all of them. */
+function sentinelCredentials([first]: readonly URL[]): Pick<ClientOptions, 'sentinelUsername' | 'sentinelPassword'> {
+  if (first === undefined || first.password === '') return {};
+  const { username, password } = first;
+  return {
+    ...(username === '' ? {} : { sentinelUsername: decodeURIComponent(username) }),
+    sentinelPassword: decodeURIComponent(password),
+  };
+}
+
+function withoutBrackets(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '');
 }
 
 function tlsOptions(options: RedisOptions, hostname: string): { ca?: string; servername?: string } {

@@ -107,6 +107,28 @@ test('a database number in the URL is understood', async () => {
   expect(String(await connections.command.call('INFO', 'keyspace'))).toContain('db3:keys=1');
 });
 
+test('a Sentinel with a password of its own is asked with that, not with the master’s, and no log has it', async () => {
+  const master = await server(['--save', '', '--requirepass', 'masters']);
+  const sentinel = await TestRedis.prepare();
+  cleanups.push(() => sentinel.stop());
+  const configuration = join(sentinel.dir, 'sentinel.conf');
+  const settings = [`sentinel monitor main 127.0.0.1 ${master.port} 1`, 'sentinel auth-pass main masters', 'requirepass sentinels'];
+  writeFileSync(configuration, [`port ${sentinel.port}`, ...settings].join('\n'));
+  await sentinel.run([configuration, '--sentinel']);
+  const at = `127.0.0.1:${sentinel.port}`;
+  const url = 'redis://:masters@ignored';
+
+  await expectToWork(connect({ url, sentinels: [`:sentinels@${at}`], sentinelMaster: 'main' }));
+  const { lines, logger } = recordingLogger();
+  for (const sentinels of [[at], [`:wr0ng@${at}`]]) {
+    const refused = connect({ url, sentinels, sentinelMaster: 'main' }, logger);
+    await expect(refused.newReader('r').open()).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' });
+    expect(refused.isUp('command')).toBe(false);
+  }
+  await eventually(() => lines.length > 0);
+  expect(lines.join()).not.toMatch(/wr0ng|masters/);
+});
+
 test('with Sentinel, all connections find the master and follow a failover', async () => {
   const master = await server(['--save', '']);
   const replica = await server(['--save', '', '--replicaof', `127.0.0.1 ${master.port}`, '--repl-diskless-sync-delay', '0']);

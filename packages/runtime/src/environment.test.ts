@@ -100,6 +100,12 @@ describe('text', () => {
     expect(problemsOf({ NAMES: 'a,,b' }, spec)).toEqual(['NAMES must be names separated by commas']);
   });
 
+  test('with commas may have a form of its own, and is refused without its text', () => {
+    const spec = { PORTS: list({ about: 'ports', form: 'numbers', accepts: (item) => /^\d+$/.test(item) }) };
+    expect(parseEnvironment({ PORTS: '1, 2' }, spec)).toEqual({ PORTS: ['1', '2'] });
+    expect(problemsOf({ PORTS: '1,x' }, spec)).toEqual(['PORTS must be numbers separated by commas']);
+  });
+
   test.each([
     ['1', true],
     ['true', true],
@@ -148,6 +154,19 @@ describe('the printed table', () => {
     const line = shown({ REDIS_URL: text }, { REDIS_URL: url({ schemes: ['redis'], about: 'Redis' }) });
     expect(line).not.toContain('hunter2');
     expect(line).toContain('***@host');
+  });
+
+  test.each(['user:hunter2@host', ':hunter2@host:1,other:2', 'a:1, user:hun@hunter2@host', ':hun//hunter2@host'])(
+    'never has the password before an address: %s',
+    (text) => {
+      const line = shown({ HOSTS: text }, { HOSTS: list({ about: 'hosts' }) });
+      expect(line).not.toContain('hunter2');
+      expect(line).toContain('***@host');
+    },
+  );
+
+  test('leaves addresses without a password as they are', () => {
+    expect(shown({ HOSTS: 'a:1,[::1]:2, b:3' }, { HOSTS: list({ about: 'hosts' }) })).toContain('a:1,[::1]:2, b:3');
   });
 
   test('leaves a URL without a password as it is', () => {

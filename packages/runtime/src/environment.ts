@@ -98,12 +98,13 @@ export function flag(options: Common): Variable<boolean> {
   });
 }
 
-/** Names separated by commas. */
-export function list(options: Common): Variable<readonly string[] | undefined> {
+/** Names separated by commas; `accepts` says which, and `form` in words. */
+export function list(options: Common & { form?: string; accepts?: (item: string) => boolean }): Variable<readonly string[] | undefined> {
+  const { form = 'names', accepts = (item) => item !== '' } = options;
   return variable<readonly string[] | undefined>(options, 'unset', false, (text) => {
     if (text === undefined) return { value: undefined };
     const items = text.split(',').map((item) => item.trim());
-    return items.some((item) => item === '') ? { problem: 'must be names separated by commas' } : { value: items };
+    return items.every(accepts) ? { value: items } : { problem: `must be ${form} separated by commas` };
   });
 }
 
@@ -142,7 +143,8 @@ function checkPattern(value: string, { pattern, form }: { pattern?: RegExp; form
   return pattern === undefined || pattern.test(value) ? { value } : { problem: `must be ${form ?? `of the form ${pattern.source}`}` };
 }
 
-/** A password ends at the last `@` before the path: it may have some of its own. */
+/** A password ends at the last `@` before the path, or before the next of several addresses: it may have some of its own. */
 function maskCredentials(text: string): string {
-  return text.replace(/(\/\/[^:/?#@]*):[^/?#]*@/g, '$1:***@');
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return text.replace(/(\/\/[^:/?#@]*):[^/?#]*@/g, '$1:***@');
+  return text.replace(/((?:^|,)[^:,@]*):[^,]*@/g, '$1:***@');
 }

@@ -54,10 +54,27 @@ describe('a configuration that is legal but unwise is warned of', () => {
   });
 });
 
+describe('the Sentinels', () => {
+  test.each(['a', 'a:26379', 's-1.example:26379, 10.0.0.1:26379', '[::1]:26379,[2001:DB8::1]', 'user:pw@a:1,b:1', ':p%2Cw@a'])(
+    'may be %s',
+    (text) => {
+      vi.stubEnv('REDIS_SENTINELS', text);
+      expect(readConfig().REDIS_SENTINELS).toEqual(text.split(',').map((item) => item.trim()));
+    },
+  );
+
+  test.each(['a,,b', 'a:99999', 'a:x', 'a/b', 'redis://a:1', 'hunter2:@', ':hun/ter2@a'])('may not be %s', (text) => {
+    vi.stubEnv('REDIS_SENTINELS', text);
+    expect(readConfig).toThrow('REDIS_SENTINELS must be host:port or user:password@host:port separated by commas');
+    expect(readConfig).not.toThrow('ter2');
+  });
+});
+
 test('the table of the configuration has no token and no password', () => {
   vi.stubEnv('INTERNAL_TOKEN', 'hunter2');
   vi.stubEnv('OWNER_TOKEN', 'hunter2');
   vi.stubEnv('REDIS_URL', 'rediss://user:hunter2@redis:6379');
+  vi.stubEnv('REDIS_SENTINELS', 'user:hunter2@a:26379,b:26379');
   expect(describeConfig()).toContain('rediss://user:***@redis:6379');
   expect(describeConfig()).not.toContain('hunter2');
 });

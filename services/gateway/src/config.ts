@@ -37,7 +37,11 @@ const variables = {
     schemes: redisSchemes,
     about: 'Redis; rediss:// for TLS, user and password for ACL',
   }),
-  REDIS_SENTINELS: list({ about: 'host:port of the Sentinels, separated by commas' }),
+  REDIS_SENTINELS: list({
+    about: 'host:port of the Sentinels, separated by commas; user:password@ before the first one is for all',
+    form: 'host:port or user:password@host:port',
+    accepts: isAddress,
+  }),
   REDIS_SENTINEL_MASTER: optionalString({ about: 'name of the master that the Sentinels watch' }),
   REDIS_COMMAND_TIMEOUT_MS: int({ default: 1000, min: 50, max: 60_000, about: 'a command slower than this counts as Redis being away' }),
 
@@ -133,6 +137,13 @@ export function readConfig(): GatewayConfig {
 /** The table that `--print-config` shows. */
 export function describeConfig(): string {
   return printEnvironment(process.env, variables);
+}
+
+/** `host`, `host:port`, and either behind `user:password@`. */
+function isAddress(text: string): boolean {
+  if (!URL.canParse(`redis://${text}`)) return false;
+  const { hostname, pathname, search, hash } = new URL(`redis://${text}`);
+  return hostname !== '' && pathname + search + hash === '';
 }
 
 /** What is legal but unwise, one sentence each. */
