@@ -154,7 +154,7 @@ test('a fan-out of thousands of sockets gives others their turn, and keeps the o
     entry('recipients', JSON.stringify(users), 'envelope', '{"type":"x.2"}'),
   ]);
   isWatching = false;
-  expect(turns).toBeGreaterThan(2);
+  expect(turns).toBeGreaterThanOrEqual(2);
   expect(opened.filter(({ socket }) => socket.types().join() !== 'x.1,x.2')).toEqual([]);
 });
 
