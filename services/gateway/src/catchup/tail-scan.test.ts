@@ -1,5 +1,5 @@
 import type { StreamId, UserId } from '@event-gateway/protocol';
-import { FakeClock, systemClock } from '@event-gateway/runtime';
+import { type Clock, FakeClock, systemClock } from '@event-gateway/runtime';
 import { expect, test } from 'vitest';
 import { RecentEvents } from '../tail/recent-events.js';
 import { TailScan } from './tail-scan.js';
@@ -57,4 +57,47 @@ test('a user with several connections that come back together gets each one’s 
   const scan = new TailScan(tail, systemClock);
   const [first, second] = await Promise.all([scan.find('a' as UserId, 0), scan.find('a' as UserId, 1000)]);
   expect([first.events.length, second.events.length]).toEqual([3000, 2000]);
+});
+
+test('what is read during a pass is part of it: whoever waited for it is up to date at its end', async () => {
+  const tail = tailFor(() => ['a'], 3000);
+  let turns = 0;
+  const range = tail.range.bind(tail);
+  tail.range = (after, until) => {
+    if (++turns === 2) tail.append('3001-0' as StreamId, Buffer.from('["a"]'), envelope);
+    return range(after, until);
+  };
+  const { events, position } = await new TailScan(tail, systemClock).find('a' as UserId, 0);
+  expect([events.length, position, tail.lastPosition]).toEqual([3001, 3001, 3001]);
+});
+
+// Of 10,000 who came back at 500 a second each had thousands of events to be looked for. Scans took half of the loop, and those who had
+// been connected all the time waited for their frames twice to three times as long as before.
+test.each([
+  { events: 3000, pauseMs: 120 },
+  { events: 90_000, pauseMs: 500 },
+])('after a pass over $events events the others have the loop for four times as long, up to half a second', async ({ events, pauseMs }) => {
+  const slept: number[] = [];
+  let nowMs = 0;
+  const clock: Clock = {
+    nowMs: () => nowMs,
+    wallMs: () => 0,
+    setTimeout: () => ({ cancel: () => undefined }),
+    sleep: async (ms) => void slept.push(ms),
+  };
+  const tail = tailFor(() => ['a'], events);
+  const range = tail.range.bind(tail);
+  tail.range = (after, until) => {
+    nowMs += (until - after) / 100;
+    return range(after, until);
+  };
+  await new TailScan(tail, clock).find('a' as UserId, 0);
+  expect(slept).toEqual([pauseMs]);
+});
+
+test('more than a moment’s events are never looked through for one user alone', async () => {
+  const tail = tailFor(() => ['a'], 1000);
+  const scan = new TailScan(tail, systemClock);
+  expect(scan.find('a' as UserId, 900)).not.toBeInstanceOf(Promise);
+  expect(scan.find('a' as UserId, 899)).toBeInstanceOf(Promise);
 });

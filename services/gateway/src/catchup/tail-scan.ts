@@ -23,8 +23,14 @@ interface Searched extends Matchable {
   readonly requests: Request[];
 }
 
-/** A scan this long is done in one turn (about 1 ms); a longer one takes several, and is shared. */
+/** A scan takes the loop for this many events at a time: about 1 ms. */
 const maxEventsPerTurn = 1000;
+/** So little is looked through at once, for one user alone (0.1 ms); in a storm, five hundred do that in a second. */
+const maxEventsAtOnce = 100;
+/** One part scanning, four parts for everybody else: those who were here all the time must not wait for those who come back. */
+const pausePerScan = 4;
+/** But nobody waits longer than this for a scan to begin. */
+const maxPauseMs = 500;
 
 /**
  * Looks through the tail for the events of users who come back. The tail has no index by user, since one would cost every event
@@ -44,7 +50,7 @@ export class TailScan {
 
   /** The user's events after a position. Synchronous when there is little to look at: then nothing can come in between. */
   find(userId: UserId, afterPosition: number): Found | Promise<Found> {
-    if (this.#tail.lastPosition - afterPosition <= maxEventsPerTurn) return this.#findNow(userId, afterPosition);
+    if (this.#tail.lastPosition - afterPosition <= maxEventsAtOnce) return this.#findNow(userId, afterPosition);
     return new Promise((resolve) => {
       const request: Request = { afterPosition, events: [], resolve };
       const searched = this.#waiting.get(userId);
@@ -74,8 +80,8 @@ export class TailScan {
       await new Promise(setImmediate);
       const startedMs = this.#clock.nowMs();
       await this.#onePass();
-      // At most half of the time goes into scans; those who come meanwhile share the next one.
-      await this.#clock.sleep(Math.min(50, this.#clock.nowMs() - startedMs));
+      // Those who come meanwhile share the next one.
+      await this.#clock.sleep(Math.min(maxPauseMs, pausePerScan * (this.#clock.nowMs() - startedMs)));
     }
     this.#isScanning = false;
   }
@@ -89,17 +95,19 @@ export class TailScan {
       mayHave: (bytes, start, end) => this.#filter.mayHave(bytes, start, end),
       get: (userId) => searched.get(userId),
     });
-    const { lastPosition: until, lastId: upTo } = this.#tail;
-    let position = until;
+    let position = this.#tail.lastPosition;
     for (const { requests } of searched.values()) for (const { afterPosition } of requests) position = Math.min(position, afterPosition);
-    while (position < until) {
-      const next = Math.min(until, position + maxEventsPerTurn);
+    // To the end as it is then: whoever was behind by more than a moment's events again would have to wait for one more pass.
+    for (;;) {
+      const next = Math.min(this.#tail.lastPosition, position + maxEventsPerTurn);
       this.#scan(matcher, position, next);
       position = next;
+      if (position >= this.#tail.lastPosition) break;
       await new Promise(setImmediate);
     }
     for (const id of ids) this.#filter.remove(id);
-    for (const { requests } of searched.values()) for (const { events, resolve } of requests) resolve({ events, position: until, upTo });
+    const { lastId: upTo } = this.#tail;
+    for (const { requests } of searched.values()) for (const { events, resolve } of requests) resolve({ events, position, upTo });
   }
 
   /** Events in (after, until] → the requests of their recipients. */
