@@ -4,7 +4,7 @@ import { LoadGenerator } from './load/load-generator.js';
 import { Tokens } from './measure/tokens.js';
 import { Publisher } from './publish/publisher.js';
 import { centrifugoVersion, startCentrifugo } from './targets/centrifugo.js';
-import { type GatewayOptions, type GatewayTarget, startGateway } from './targets/gateway.js';
+import { addReplica, type GatewayOptions, type GatewayTarget, startGateway } from './targets/gateway.js';
 import { startPlainWs, startSocketIo } from './targets/peers.js';
 import { serverOf, stopTarget, type Target, type TargetName } from './targets/target.js';
 import type { Workload } from './workload/workload.js';
@@ -54,6 +54,19 @@ export class Bench {
     const target = await startGateway({ home: this.home, owners: this.owners, profileDir: this.options.profileDir, ...options });
     this.#running.add(target);
     return target;
+  }
+
+  /** The same target with one more replica. */
+  async addReplica(
+    target: GatewayTarget,
+    port: number,
+    options: Partial<Pick<GatewayOptions, 'env' | 'owners'>> = {},
+  ): Promise<GatewayTarget> {
+    const own = { home: this.home, owners: this.owners, profileDir: this.options.profileDir };
+    const larger = await addReplica(target, port, { ...own, ...options });
+    this.#running.delete(target);
+    this.#running.add(larger);
+    return larger;
   }
 
   /** Users `from` to `from + count` open a connection each. */

@@ -36,6 +36,18 @@ export interface Sizes {
     readonly jitterMs: number;
     readonly eventsPerS: number;
   };
+  readonly storm: {
+    readonly clients: number;
+    /** Connected to the replica that stays. */
+    readonly observers: number;
+    readonly conversations: number;
+    readonly eventsPerS: number;
+    readonly quietMs: number;
+    readonly upgradesPerS: number;
+    readonly burst: number;
+    readonly jitterMs: number;
+    readonly hastyMs: number;
+  };
   readonly presence: { readonly users: number; readonly renewMs: number; readonly windowMs: number };
   readonly replicas: {
     readonly counts: readonly number[];
@@ -96,6 +108,11 @@ export const fullSizes: Sizes = {
   growth: { held: [1000, 10_000], active: 1000, k: 20, ks: [1, 2, 5, 20, 100, 500], frames: 300_000 },
   idle: { counts: [10_000, 18_700], peersUpTo: 10_000, warmUp: 1000, settleMs: 10_000 },
   reconnect: { clients: 10_000, bystanders: 1000, upgradesPerS: 2000, jitterMs: 5000, eventsPerS: 200 },
+  // The accept rate and the client's first wait are the defaults of both.
+  storm: {
+    ...{ clients: 10_000, observers: 500, conversations: 200, eventsPerS: 500, quietMs: 12_000 },
+    ...{ upgradesPerS: 500, burst: 1000, jitterMs: 5000, hastyMs: 200 },
+  },
   presence: { users: 10_000, renewMs: 20_000, windowMs: 40_000 },
   replicas: { counts: [1, 2, 4, 8], usersEach: 100, events: 100_000, k: 20, eventsPerS: 1000, liveMs: 5000 },
   enrichment: { sockets: 1000, conversations: 200, k: 20, eventsPerS: 300, durationMs: 5000 },
@@ -117,6 +134,10 @@ export const smokeSizes: Sizes = {
   growth: { held: [20, 40], active: 20, k: 5, ks: [1, 5], frames: 100 },
   idle: { counts: [40], peersUpTo: 40, warmUp: 10, settleMs: 100 },
   reconnect: { clients: 40, bystanders: 10, upgradesPerS: 200, jitterMs: 300, eventsPerS: 50 },
+  storm: {
+    ...{ clients: 40, observers: 10, conversations: 5, eventsPerS: 50, quietMs: 300 },
+    ...{ upgradesPerS: 50, burst: 20, jitterMs: 200, hastyMs: 20 },
+  },
   presence: { users: 40, renewMs: 200, windowMs: 400 },
   replicas: { counts: [1, 2], usersEach: 10, events: 200, k: 5, eventsPerS: 50, liveMs: 200 },
   enrichment: { sockets: 20, conversations: 5, k: 5, eventsPerS: 50, durationMs: 300 },

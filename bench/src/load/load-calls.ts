@@ -11,6 +11,7 @@ export interface ConnectRequest {
   /** Openings under way at once. */
   readonly concurrency: number;
   readonly localAddress: string;
+  readonly isTls: boolean;
   readonly followsCursors: boolean;
 }
 

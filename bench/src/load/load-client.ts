@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { monotonicUs } from '../host/monotonic-clock.js';
 import type { ClientGroup, GroupClient } from './client-group.js';
 import { FrameReader, type FrameSink } from './frame-reader.js';
@@ -7,6 +8,8 @@ import type { LoadUser } from './protocols/client-protocol.js';
 
 export interface Endpoint {
   readonly port: number;
+  /** Default false. Whatever certificate is shown is believed. */
+  readonly isTls?: boolean;
   /** One of 127.0.0.x: a pair of addresses has some 28,000 ports and no more. */
   readonly localAddress: string;
 }
@@ -28,21 +31,24 @@ export class LoadClient implements FrameSink, GroupClient {
   cursor: string | undefined;
   readonly #group: ClientGroup;
   readonly #frames = new FrameReader();
+  readonly #isTls: boolean;
   readonly #socket: Socket;
   #head: Buffer | undefined = Buffer.alloc(0);
   #settle: ((opening: Opening) => void) | undefined;
   #nowUs = 0;
 
-  constructor(group: ClientGroup, user: LoadUser, { port, localAddress }: Endpoint, cursor: string | undefined) {
+  constructor(group: ClientGroup, user: LoadUser, { port, localAddress, isTls = false }: Endpoint, cursor: string | undefined) {
     this.user = user;
     this.localAddress = localAddress;
     this.cursor = cursor;
     this.#group = group;
-    this.#socket = connect({
+    const options = {
       ...{ host: '127.0.0.1', port, localAddress, noDelay: true },
-      onread: { buffer: readBuffer, callback: (length) => this.#read(length) },
-    });
-    this.#socket.once('connect', () => this.#requestUpgrade());
+      onread: { buffer: readBuffer, callback: (length: number) => this.#read(length) },
+    };
+    this.#isTls = isTls;
+    this.#socket = isTls ? connectTls({ ...options, rejectUnauthorized: false }) : connect(options);
+    this.#socket.once(isTls ? 'secureConnect' : 'connect', () => this.#requestUpgrade());
     this.#socket.once('error', (error) => this.#end({ outcome: 'failed', error: error.message }));
     this.#socket.once('close', () => this.#end({ outcome: 'failed', error: 'closed by the server' }));
   }
@@ -58,9 +64,10 @@ export class LoadClient implements FrameSink, GroupClient {
     this.#socket.write(maskedText(text));
   }
 
-  /** Resets the connection: nothing lingers in TIME_WAIT. */
+  /** Resets the connection: nothing lingers in TIME_WAIT. Below TLS there is no way to ask for that. */
   destroy(): void {
-    this.#socket.resetAndDestroy();
+    if (this.#isTls) this.#socket.destroy();
+    else this.#socket.resetAndDestroy();
   }
 
   onText(bytes: Buffer, start: number, end: number): void {

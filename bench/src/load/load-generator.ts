@@ -1,3 +1,4 @@
+import { setPriority } from 'node:os';
 import { eventually } from '@event-gateway/fleet';
 import { decodeFromCompressedBase64, type Histogram } from 'hdr-histogram-js';
 import { cpuTimeUs } from '../host/cpu-time.js';
@@ -13,21 +14,37 @@ export interface ConnectOptions {
   readonly protocol: ProtocolName;
   readonly port: number;
   readonly users: readonly LoadUser[];
+  /** Default false. */
+  readonly isTls?: boolean;
   readonly followsCursors?: boolean;
 }
 
-/** Users with one source address: well below the ports that one pair of addresses has. */
-const usersPerAddress = 5000;
+export interface LoadGeneratorOptions {
+  /** Its clients stand for other machines: they get what of the cores nobody else wants. Default false. */
+  readonly yieldsCores?: boolean;
+  /** Users with one source address. The default is well below the ports that one pair of addresses has. */
+  readonly usersPerAddress?: number;
+}
+
 const openingsAtOnce = 64;
+const lowestPriority = 19;
+/** Of all load generators of this process: an address is never used twice. */
+let addressesTaken = 0;
 
 /** The clients of everything that is measured, in processes of their own. */
 export class LoadGenerator {
   readonly #processes: readonly Child<LoadCalls>[];
-  #addresses = 0;
+  readonly #usersPerAddress: number;
 
-  constructor(processes: number) {
+  constructor(processes: number, { yieldsCores = false, usersPerAddress = 5000 }: LoadGeneratorOptions = {}) {
     const module = new URL('./main.js', import.meta.url);
     this.#processes = Array.from({ length: processes }, (_, index) => new Child<LoadCalls>(`load-${index + 1}`, module));
+    this.#usersPerAddress = usersPerAddress;
+    if (yieldsCores) for (const { pid } of this.#processes) setPriority(pid, lowestPriority);
+  }
+
+  get processCount(): number {
+    return this.#processes.length;
   }
 
   /** CPU that generating and counting has taken so far. */
@@ -36,17 +53,16 @@ export class LoadGenerator {
   }
 
   /** Resolves when all of them are open. @throws when one of them is refused */
-  async connect({ group, protocol, port, users, followsCursors = false }: ConnectOptions): Promise<void> {
+  async connect({ group, protocol, port, users, isTls = false, followsCursors = false }: ConnectOptions): Promise<void> {
     const shares = this.#processes.map((process, index) => ({
       process,
       users: users.filter((_, at) => at % this.#processes.length === index),
     }));
     await Promise.all(
       shares.map(async (share) => {
-        for (let at = 0; at < share.users.length; at += usersPerAddress) {
-          const slice = share.users.slice(at, at + usersPerAddress);
-          const localAddress = this.#nextAddress();
-          const rest = { concurrency: openingsAtOnce, localAddress, followsCursors };
+        for (let at = 0; at < share.users.length; at += this.#usersPerAddress) {
+          const slice = share.users.slice(at, at + this.#usersPerAddress);
+          const rest = { concurrency: openingsAtOnce, localAddress: nextAddress(), isTls, followsCursors };
           await share.process.call('connect', { group, protocol, port, users: slice, ...rest });
         }
       }),
@@ -111,11 +127,11 @@ export class LoadGenerator {
   #all<N extends keyof LoadCalls>(name: N, request: LoadCalls[N]['request']): Promise<LoadCalls[N]['reply'][]> {
     return Promise.all(this.#processes.map((process) => process.call(name, request)));
   }
+}
 
-  #nextAddress(): string {
-    const next = this.#addresses++;
-    return `127.0.${1 + (Math.floor(next / 250) % 250)}.${1 + (next % 250)}`;
-  }
+function nextAddress(): string {
+  const next = addressesTaken++;
+  return `127.0.${1 + (Math.floor(next / 250) % 250)}.${1 + (next % 250)}`;
 }
 
 function sumOf(one: GroupCounts, other: GroupCounts): GroupCounts {

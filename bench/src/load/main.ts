@@ -26,6 +26,7 @@ async function connectUsers({
   users,
   concurrency,
   localAddress,
+  isTls,
   followsCursors,
 }: ConnectRequest): Promise<void> {
   const group = groups.get(name) ?? new ClientGroup(protocols[protocol], followsCursors);
@@ -33,7 +34,7 @@ async function connectUsers({
   const rest = users.values();
   const openOneAfterAnother = async (): Promise<void> => {
     for (const user of rest) {
-      const opening = await openPatiently(group, user, { port, localAddress });
+      const opening = await openPatiently(group, user, { port, localAddress, isTls });
       if (opening.outcome !== 'open') throw new Error(`${name}: ${user.id} could not connect: ${JSON.stringify(opening)}`);
     }
   };

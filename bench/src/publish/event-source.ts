@@ -26,6 +26,7 @@ export class EventSource {
   readonly #pool: readonly Encoded[];
   readonly #socket: Socket;
   #next = 0;
+  #isHalted = false;
 
   private constructor(options: PrepareRequest, socket: Socket) {
     this.#options = options;
@@ -52,11 +53,17 @@ export class EventSource {
   }
 
   async paced({ eventsPerS, durationMs, seed }: PacedRequest): Promise<PacedReply> {
+    this.#isHalted = false;
     this.#socket.write(redisCommand('CLIENT', 'REPLY', 'OFF'));
     const lateness = build({ lowestDiscernibleValue: 1, highestTrackableValue: 60_000_000, numberOfSignificantValueDigits: 3 });
     const events = await this.#follow(arrivals(eventsPerS, durationMs, seed), lateness);
     await this.#untilTaken();
     return { events, lateP50Us: lateness.getValueAtPercentile(50), lateP99Us: lateness.getValueAtPercentile(99) };
+  }
+
+  /** Ends what `paced` is doing. */
+  halt(): void {
+    this.#isHalted = true;
   }
 
   close(): void {
@@ -73,6 +80,7 @@ export class EventSource {
         if (this.#socket.writableLength > 0 || waitUs > longestSleepMs * 1000) await turn();
         Atomics.wait(sleeper, 0, 0, Math.min(waitUs / 1000, longestSleepMs));
       }
+      if (this.#isHalted) break;
       const { bytes, stampAt } = this.#take();
       writeStamp(bytes, stampAt, dueUs);
       lateness.recordValue(Math.max(1, monotonicUs() - dueUs));

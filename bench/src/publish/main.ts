@@ -22,6 +22,10 @@ serveParent<PublishCalls>({
     return undefined;
   },
   paced: (request) => sourceOf(request.source).paced(request),
+  halt: ({ source }) => {
+    sourceOf(source).halt();
+    return undefined;
+  },
   forget: ({ source }) => {
     sources.get(source)?.close();
     sources.delete(source);

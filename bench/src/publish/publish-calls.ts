@@ -37,5 +37,7 @@ export type PublishCalls = {
   };
   /** Poisson arrivals; events carry the time at which they were due. */
   readonly paced: { readonly request: PacedRequest; readonly reply: PacedReply };
+  /** Ends what `paced` is doing, if anything. */
+  readonly halt: { readonly request: { readonly source: string }; readonly reply: undefined };
   readonly forget: { readonly request: { readonly source: string }; readonly reply: undefined };
 };

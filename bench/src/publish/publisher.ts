@@ -22,6 +22,11 @@ export class Publisher {
     return this.#process.call('paced', request);
   }
 
+  /** The `paced` under way ends now, with what it has published. */
+  async halt(source: string): Promise<void> {
+    await this.#process.call('halt', { source });
+  }
+
   async forget(source: string): Promise<void> {
     await this.#process.call('forget', { source });
   }

@@ -62,6 +62,15 @@ export function targetRows(results: readonly ScenarioResult[]): TargetRow[] {
       atMost(median('reconnect/with cursor/loop_lag_p99_ms'), 100, 'ms'),
       atMost(median('reconnect/with cursor/sync_requests'), 0, 'requests'),
     ]),
+    row(
+      'p99 of those whom a replica serves while 10,000 of another come to it, against a quiet one; the same with clients that ignore every hint',
+      '≤ 3 ×',
+      [atMost(median('storm/plain/client/p99_ratio'), 3, '×'), atMost(median('storm/plain/hasty/p99_ratio'), 3, '×')],
+    ),
+    row('accepted above the accept rate in such a storm; clients that do not come back', '0', [
+      atMost(mostOf(median, ['storm/plain/client/over_bucket', 'storm/plain/hasty/over_bucket']), 0, 'connections'),
+      atMost(mostOf(median, ['storm/plain/client/away', 'storm/plain/hasty/away']), 0, 'clients'),
+    ]),
     row('Redis CPU an event and replica, batches; 1 and 8 replicas', '≤ 1.5 µs', [
       atMost(median('replicas/1/redis'), 1.5, 'µs'),
       atMost(median('replicas/8/redis'), 1.5, 'µs'),
@@ -90,6 +99,12 @@ function belowPeers(ids: Iterable<string>, median: Medians, prefix: string): Con
   const peers = [...ids].filter((id) => id.startsWith(prefix) && id !== `${prefix}gateway`).flatMap((id) => median(id) ?? []);
   const measured = peers.length === 0 ? undefined : quotient(median(`${prefix}gateway`), Math.min(...peers));
   return { measured, isMet: (value) => value < 1, unit: 'of the best peer’s' };
+}
+
+/** Undefined when one of them is. */
+function mostOf(median: Medians, ids: readonly string[]): number | undefined {
+  const values = ids.flatMap((id) => median(id) ?? []);
+  return values.length === ids.length ? Math.max(...values) : undefined;
 }
 
 function quotient(one: number | undefined, other: number | undefined): number | undefined {

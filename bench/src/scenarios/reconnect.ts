@@ -88,7 +88,8 @@ async function loseReplica(bench: Bench, target: GatewayTarget, owners: FakeOwne
   const { clients, eventsPerS, jitterMs } = bench.options.sizes.reconnect;
   const { generator, publisher } = bench;
   const survivor = serverOf(target, 1);
-  const policy = { ports: [survivor.port], jitterMs, sendsCursor, ...(sendsCursor ? {} : { thenSends: requestOfSync }) };
+  const pace = { kind: 'client', jitterMs } as const;
+  const policy = { ports: [survivor.port], pace, sendsCursor, ...(sendsCursor ? {} : { thenSends: requestOfSync }) };
   await generator.comeBack(target.name, policy);
   await generator.reset(target.name);
   await metricsOf(target, 1); // the lag that the page tells is that since it was last asked for

@@ -10,8 +10,22 @@ import { reconnect } from './reconnect.js';
 import { replicas } from './replicas.js';
 import { skip } from './skip.js';
 import type { Scenario } from './scenario.js';
+import { storm } from './storm.js';
 
 /** In the order in which they run. */
-export const scenarios: readonly Scenario[] = [skip, fanout, growth, latency, ramp, idle, reconnect, presence, replicas, enrichment, lag];
+export const scenarios: readonly Scenario[] = [
+  skip,
+  fanout,
+  growth,
+  latency,
+  ramp,
+  idle,
+  reconnect,
+  storm,
+  presence,
+  replicas,
+  enrichment,
+  lag,
+];
 
 export const scenarioNames: readonly string[] = scenarios.map(({ name }) => name);

@@ -31,26 +31,54 @@ const measuredEnv = {
   ...{ UPGRADES_PER_SECOND: '20000', UPGRADES_BURST: '20000', DRAIN_WINDOW_MS: '0' },
 };
 
-export async function startGateway({ home, owners, replicas = 1, env = {}, profileDir }: GatewayOptions): Promise<GatewayTarget> {
-  const redis = await startRedisServer({ home });
-  const started = [];
-  for (let index = 1; index <= replicas; index++) {
-    const [port, internalPort] = [await freePort(), await freePort()];
-    const name = `gateway-${index}`;
-    const own = { REPLICA_ID: name, PORT: String(port), INTERNAL_PORT: String(internalPort), REDIS_URL: redis.url };
-    const profiled = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
-    const process = { command: nodePath, args: [...profiled, main], env: { ...measuredEnv, ...owners.environment(), ...own, ...env } };
-    started.push({
-      server: new ServerProcess({ home, name: `${name}-${port}`, port, ...process }),
-      internalUrl: `http://127.0.0.1:${internalPort}`,
-    });
+export async function startGateway({ replicas = 1, ...options }: GatewayOptions): Promise<GatewayTarget> {
+  const redis = await startRedisServer({ home: options.home });
+  const started: StartedReplica[] = [];
+  for (let number = 1; number <= replicas; number++) {
+    started.push(launch(options, { number, redisUrl: redis.url, port: await freePort(), internalPort: await freePort() }));
   }
-  await Promise.all(started.map(({ server, internalUrl }) => server.until(() => isReady(internalUrl), 'ready')));
+  await Promise.all(started.map(untilReady));
   return {
     ...{ name: 'gateway', protocol: 'gateway', format: 'gateway', redis },
     servers: started.map(({ server }) => server),
     internalUrls: started.map(({ internalUrl }) => internalUrl),
   };
+}
+
+/** The target with one more replica, which listens on `port`; the others do not know that it was not there from the start. */
+export async function addReplica(target: GatewayTarget, port: number, options: Omit<GatewayOptions, 'replicas'>): Promise<GatewayTarget> {
+  const number = target.servers.length + 1;
+  const replica = launch(options, { number, redisUrl: target.redis.url, port, internalPort: await freePort() });
+  await untilReady(replica);
+  return { ...target, servers: [...target.servers, replica.server], internalUrls: [...target.internalUrls, replica.internalUrl] };
+}
+
+interface StartedReplica {
+  readonly server: ServerProcess;
+  readonly internalUrl: string;
+}
+
+interface Place {
+  readonly number: number;
+  readonly redisUrl: string;
+  readonly port: number;
+  readonly internalPort: number;
+}
+
+function launch(
+  { home, owners, env = {}, profileDir }: Omit<GatewayOptions, 'replicas'>,
+  { number, redisUrl, port, internalPort }: Place,
+): StartedReplica {
+  const name = `gateway-${number}`;
+  const own = { REPLICA_ID: name, PORT: String(port), INTERNAL_PORT: String(internalPort), REDIS_URL: redisUrl };
+  const profiled = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
+  const process = { command: nodePath, args: [...profiled, main], env: { ...measuredEnv, ...owners.environment(), ...own, ...env } };
+  const server = new ServerProcess({ home, name: `${name}-${port}`, port, ...process });
+  return { server, internalUrl: `http://127.0.0.1:${internalPort}` };
+}
+
+async function untilReady({ server, internalUrl }: StartedReplica): Promise<void> {
+  await server.until(() => isReady(internalUrl), 'ready');
 }
 
 async function isReady(internalUrl: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 import type { StreamId, UserId } from '@event-gateway/protocol';
 import { type Clock, FakeClock, systemClock } from '@event-gateway/runtime';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { RecentEvents } from '../tail/recent-events.js';
 import { TailScan } from './tail-scan.js';
 
@@ -92,7 +92,7 @@ test.each([
     return range(after, until);
   };
   await new TailScan(tail, clock).find('a' as UserId, 0);
-  expect(slept).toEqual([pauseMs]);
+  await vi.waitFor(() => expect(slept).toEqual([pauseMs]));
 });
 
 test('more than a moment’s events are never looked through for one user alone', async () => {
