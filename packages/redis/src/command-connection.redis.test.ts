@@ -59,6 +59,7 @@ describe('the command connection', () => {
     expect(slow.afterMs).toBeLessThan(1000);
     const fast = await failureOf(command.call('SET', 'queued', '1'));
     expect(fast.error).toBeInstanceOf(RedisUnavailableError);
+    expect(fast.error).toMatchObject({ isUnsent: true });
     expect(fast.afterMs).toBeLessThan(50);
     redis.resume();
     const resumedAtMs = performance.now();
@@ -85,6 +86,7 @@ describe('the command connection', () => {
     const second = await failureOf(command.call('DEBUG', 'SLEEP', '0.5'));
     await first;
     expect(second.error).toBeInstanceOf(RedisUnavailableError);
+    expect(second.error).toMatchObject({ isUnsent: false });
     expect(await eventually(() => command.call('CLIENT', 'ID'))).toBe(id);
   });
 
@@ -114,6 +116,7 @@ describe('the command connection', () => {
     const calls = Array.from({ length: 10_001 }, () => failureOf(command.call('PING')));
     const last = await calls.at(-1);
     expect(String(last?.error)).toContain('too many commands');
+    expect(last?.error).toMatchObject({ isUnsent: true });
     redis.resume();
     expect((await Promise.all(calls)).filter(({ error }) => error === undefined)).toHaveLength(10_000);
   });

@@ -80,8 +80,10 @@ export class CommandConnection implements CommandRedis {
   }
 
   async #send<T>(what: string, count: number, send: () => Promise<T>): Promise<T> {
-    if (!this.isUp) throw new RedisUnavailableError(`${what}: not connected`);
-    if (this.#inFlight + count > maxCommandsInFlight) throw new RedisUnavailableError(`${what}: too many commands wait for an answer`);
+    if (!this.isUp) throw new RedisUnavailableError(`${what}: not connected`, { isUnsent: true });
+    if (this.#inFlight + count > maxCommandsInFlight) {
+      throw new RedisUnavailableError(`${what}: too many commands wait for an answer`, { isUnsent: true });
+    }
     this.#inFlight += count;
     const { stream } = this.#redis;
     const { bytesRead } = stream;

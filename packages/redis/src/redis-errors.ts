@@ -2,10 +2,13 @@
 export class RedisUnavailableError extends Error {
   readonly code = 'REDIS_UNAVAILABLE';
   readonly retryable = true;
+  /** It was refused here: nothing of it is on its way, and so nothing of it can be done late. */
+  readonly isUnsent: boolean;
 
-  constructor(what: string, options?: ErrorOptions) {
+  constructor(what: string, { isUnsent = false, ...options }: ErrorOptions & { readonly isUnsent?: boolean } = {}) {
     super(`Redis is unavailable: ${what}`, options);
     this.name = 'RedisUnavailableError';
+    this.isUnsent = isUnsent;
   }
 }
 

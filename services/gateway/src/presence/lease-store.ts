@@ -17,9 +17,10 @@ export interface LeaseState {
 
 /**
  * `over`: the lease had ended already. `held`. `online`: held, and "online" was published. `restored`: held again after Redis had forgotten
- * it, nothing was published. `unwritten`: nothing is known to have happened.
+ * it, nothing was published. `rejected`: not written, and nothing is on its way: it was never sent, or Redis has said no. `unanswered`:
+ * nothing is known, and it may still be written until its deadline.
  */
-export type LeaseOutcome = 'over' | 'held' | 'online' | 'restored' | 'unwritten';
+export type LeaseOutcome = 'over' | 'held' | 'online' | 'restored' | 'rejected' | 'unanswered';
 
 export interface LeaseResult {
   readonly outcome: LeaseOutcome;
@@ -60,7 +61,7 @@ const rememberLastSeenMs = 30 * 24 * 60 * 60 * 1000;
 
 const outcomes: readonly LeaseOutcome[] = ['over', 'held', 'online', 'restored'];
 
-/** The typed caller of the lease scripts. Nothing throws: what Redis did not answer comes back as unwritten or undefined. */
+/** The typed caller of the lease scripts. Nothing throws: what Redis did not do comes back as rejected, unanswered or undefined. */
 export class LeaseStore {
   readonly #door: ScriptDoor;
   readonly #time: RedisTime;
@@ -84,8 +85,9 @@ export class LeaseStore {
     const chunks = inChunks(states, chunkUsers);
     const redisMs = this.redisNowMs();
     const notAfterMs = redisMs === undefined ? 0 : redisMs + this.#options.commandTimeoutMs;
-    const replies = await this.#door.run(chunks.map((chunk) => this.#writeCall(chunk, notAfterMs)));
-    return chunks.flatMap((chunk, i) => this.#writeResults(chunk, replies[i]));
+    const { replies, areOnTheirWay } = await this.#door.attempt(chunks.map((chunk) => this.#writeCall(chunk, notAfterMs)));
+    const failed = areOnTheirWay ? 'unanswered' : 'rejected';
+    return chunks.flatMap((chunk, i) => this.#writeResults(chunk, replies[i], failed));
   }
 
   /** Asks for the right to sweep; `claimMs` after somebody else swept. */
@@ -153,11 +155,11 @@ export class LeaseStore {
     return { script: presenceScripts.writeLeases, keys: [keys.presenceOnline, keys.presenceLastSeen, ...userKeys], args };
   }
 
-  #writeResults(chunk: readonly LeaseState[], reply: ScriptReply | undefined): LeaseResult[] {
+  #writeResults(chunk: readonly LeaseState[], reply: ScriptReply | undefined, failed: 'rejected' | 'unanswered'): LeaseResult[] {
     if (reply !== undefined) this.#learn(reply);
     return chunk.map(({ activeAgeMs, confirmedMs }, i) => {
       const outcome = reply === undefined ? undefined : outcomes[asNumber(reply.values[i + 1])];
-      if (reply === undefined || outcome === undefined) return { outcome: 'unwritten', confirmedMs };
+      if (reply === undefined || outcome === undefined) return { outcome: failed, confirmedMs };
       return { outcome, confirmedMs: asNumber(reply.values[0]) - wholeMs(activeAgeMs) };
     });
   }

@@ -141,7 +141,7 @@ describe('what is written', () => {
   test('the grace counts from the close, however late it is written', async () => {
     writer.join(a);
     await clock.advance(1000);
-    sink.outcome = () => 'unwritten';
+    sink.outcome = () => 'unanswered';
     writer.leave(a);
     await clock.advance(7000);
     sink.outcome = () => 'held';
@@ -207,7 +207,7 @@ describe('round trips', () => {
 
 describe('without Redis', () => {
   test('what failed is tried again with the wish of then, not before the failed one is out of date', async () => {
-    sink.outcome = () => 'unwritten';
+    sink.outcome = () => 'unanswered';
     writer.join(a);
     await clock.advance(300);
     writer.leave(a);
@@ -220,8 +220,26 @@ describe('without Redis', () => {
     expect(await metric('gateway_presence_renewals_total{outcome="released"}')).toBe(1);
   });
 
+  // A queue of commands that was full for a moment, or a connection that was not there yet, kept every lease back for a second.
+  test('what was never sent is tried again as soon as the back-off allows', async () => {
+    sink.outcome = () => 'rejected';
+    writer.join(a);
+    await clock.advance(5);
+    sink.outcome = () => 'held';
+    await clock.advance(options.commandTimeoutMs / 2);
+    expect(sink.trips).toHaveLength(2);
+    expect(await metric('gateway_presence_renewals_total{outcome="failed"}')).toBe(1);
+  });
+
+  test('a flush of which one part has no answer waits for that, whatever became of the rest', async () => {
+    sink.outcome = ({ userId }) => (userId === 'a' ? 'unanswered' : 'rejected');
+    for (const id of ['b', 'a', 'c']) writer.join(user(id));
+    await clock.advance(options.commandTimeoutMs - 1);
+    expect(sink.trips).toHaveLength(1);
+  });
+
   test('who came and went during a long outage is forgotten: memory is bounded by a lease', async () => {
-    sink.outcome = () => 'unwritten';
+    sink.outcome = () => 'unanswered';
     for (let i = 0; i < 600; i++) {
       writer.join(user(`u${i}`));
       await clock.advance(200);
@@ -233,7 +251,7 @@ describe('without Redis', () => {
   });
 
   test('a connect that could not be written is tried again without another word from its user', async () => {
-    sink.outcome = () => 'unwritten';
+    sink.outcome = () => 'unanswered';
     writer.join(a);
     await clock.advance(2500);
     const tries = sink.trips.length;
@@ -244,7 +262,7 @@ describe('without Redis', () => {
   });
 
   test('those who are forgotten do not wait for their turn behind those who are here', async () => {
-    sink.outcome = () => 'unwritten';
+    sink.outcome = () => 'unanswered';
     for (let i = 0; i < 3000; i++) writer.join(user(`gone${i}`));
     for (let i = 0; i < 3000; i++) writer.leave(user(`gone${i}`));
     await clock.advance(50_000);
@@ -255,7 +273,7 @@ describe('without Redis', () => {
 
   test('its return ends the back-off, but not before the failed write is out of date', async () => {
     random = () => 1;
-    sink.outcome = () => 'unwritten';
+    sink.outcome = () => 'unanswered';
     writer.join(a);
     for (let i = 0; i < 10; i++) await clock.advance(1000);
     const tries = sink.trips.length;
@@ -297,7 +315,7 @@ describe('the end', () => {
   test('a drain ends when Redis does not take it: leases run out by themselves', async () => {
     writer.join(a);
     await clock.advance(1000);
-    sink.outcome = () => 'unwritten';
+    sink.outcome = () => 'unanswered';
     let isDrained = false;
     void writer.drain(5000).then(() => {
       isDrained = true;

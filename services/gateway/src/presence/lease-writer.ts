@@ -40,6 +40,12 @@ interface Slot {
   isOverdue: boolean;
 }
 
+/** What became of one: `rejected` if all of it that failed cannot happen any more, `unanswered` if some may. */
+interface Flush {
+  readonly outcome: 'taken' | 'rejected' | 'unanswered';
+  readonly sentMs: number;
+}
+
 /** Ten scripts of a hundred users: one round trip. */
 const flushUsers = 1000;
 /**
@@ -70,7 +76,7 @@ export class LeaseWriter {
   readonly #onRestored: (() => void)[] = [];
   #mode: 'idle' | 'running' | 'draining' | 'stopped' = 'idle';
   #leaseCount = 0;
-  /** Monotonic ms from which on the script refuses the last flush that failed. */
+  /** Monotonic ms from which on the script refuses the last flush that had no answer. */
   #refusedFromMs = 0;
 
   constructor({ sink, metrics, clock, logger, random }: LeaseWriterDeps, options: LeaseWriterOptions) {
@@ -155,7 +161,7 @@ export class LeaseWriter {
     this.#mode = 'draining';
     await this.#flushes.stop();
     let isTaken = true;
-    while (isTaken && this.pendingCount > 0 && this.#clock.nowMs() < untilMs) isTaken = (await this.#flush()).isTaken;
+    while (isTaken && this.pendingCount > 0 && this.#clock.nowMs() < untilMs) isTaken = (await this.#flush()).outcome === 'taken';
   }
 
   stop(): void {
@@ -213,32 +219,32 @@ export class LeaseWriter {
   }
 
   async #flushOnce(): Promise<number> {
-    const { isTaken, sentMs } = await this.#flush();
+    const flush = await this.#flush();
     if (this.#mode === 'running' && this.pendingCount > 0) this.#flushes.request();
-    return isTaken ? flushGapMs.min + this.#random() * flushGapMs.spread : this.#holdOffMs(sentMs);
+    return flush.outcome === 'taken' ? flushGapMs.min + this.#random() * flushGapMs.spread : this.#holdOffMs(flush);
   }
 
   /** One round trip. */
-  async #flush(): Promise<{ isTaken: boolean; sentMs: number }> {
+  async #flush(): Promise<Flush> {
     const sentMs = this.#clock.nowMs();
     const slots = this.#take(sentMs);
     const states = slots.map((slot) => stateOf(slot, sentMs));
     const wished = slots.map(({ leftMs }) => leftMs);
     const results = states.length === 0 ? [] : await this.#sink.write(states);
-    if (this.#mode === 'stopped') return { isTaken: false, sentMs };
-    const isTaken = this.#settle(slots, wished, results);
-    if (isTaken) this.#backoff.reset();
-    return { isTaken, sentMs };
+    if (this.#mode === 'stopped') return { outcome: 'unanswered', sentMs };
+    const outcome = this.#settle(slots, wished, results);
+    if (outcome === 'taken') this.#backoff.reset();
+    return { outcome, sentMs };
   }
 
-  /** Notes what was written, and wants again what was not. Returns whether all was. */
-  #settle(slots: readonly Slot[], wished: readonly (number | undefined)[], results: readonly LeaseResult[]): boolean {
-    let isTaken = true;
+  /** Notes what was written, and wants again what was not. */
+  #settle(slots: readonly Slot[], wished: readonly (number | undefined)[], results: readonly LeaseResult[]): Flush['outcome'] {
+    let outcome: Flush['outcome'] = 'taken';
     let isRestored = false;
     for (const [i, slot] of slots.entries()) {
       const result = results[i];
-      if (result === undefined || result.outcome === 'unwritten') {
-        isTaken = false;
+      if (result === undefined || result.outcome === 'unanswered' || result.outcome === 'rejected') {
+        if (outcome !== 'unanswered') outcome = result?.outcome === 'rejected' ? 'rejected' : 'unanswered';
         this.#metrics.renewal('failed');
         this.#want(slot);
         continue;
@@ -247,7 +253,7 @@ export class LeaseWriter {
       isRestored ||= result.outcome === 'restored';
     }
     if (isRestored) for (const listener of this.#onRestored) listener();
-    return isTaken;
+    return outcome;
   }
 
   #take(nowMs: number): Slot[] {
@@ -282,16 +288,17 @@ export class LeaseWriter {
   }
 
   /**
-   * The flush that failed may still lie in a buffer on its way. Until its own deadline has passed nothing newer is sent: the script
-   * refuses it from then on, so it can no longer overtake.
+   * A flush without an answer may still lie in a buffer on its way. Until its own deadline has passed nothing newer is sent: the script
+   * refuses it from then on, so it can no longer overtake. One that never left, or that Redis has answered, is tried again sooner.
    */
-  #holdOffMs(sentMs: number): number {
+  #holdOffMs({ outcome, sentMs }: Flush): number {
     const nowMs = this.#clock.nowMs();
     for (const slot of this.#urgent) {
       if (!this.#isMoot(slot, nowMs)) continue;
       this.#urgent.delete(slot);
       this.#slots.delete(slot.userId);
     }
+    if (outcome === 'rejected') return this.#backoff.next();
     this.#refusedFromMs = sentMs + this.#options.commandTimeoutMs;
     return Math.max(this.#refusedFromMs - nowMs, this.#backoff.next());
   }

@@ -1,4 +1,4 @@
-import { LuaScript, type ScriptCall } from '@event-gateway/redis';
+import { LuaScript, RedisUnavailableError, type ScriptCall } from '@event-gateway/redis';
 import type { Clock } from '@event-gateway/runtime';
 import type { RedisHealth } from './redis-health.js';
 
@@ -26,6 +26,14 @@ export interface ScriptReply {
   readonly receivedMs: number;
 }
 
+/** What became of several scripts. */
+export interface ScriptReplies {
+  /** One per call, in order; undefined for what failed. */
+  readonly replies: readonly (ScriptReply | undefined)[];
+  /** No answer came: Redis may still run them. */
+  readonly areOnTheirWay: boolean;
+}
+
 /** Runs presence's scripts. The one place that learns from failures: nothing behind it throws, a missing reply is undefined. */
 export class ScriptDoor {
   readonly #redis: PresenceRedis;
@@ -40,6 +48,11 @@ export class ScriptDoor {
 
   /** One round trip. A reply per call, in order; undefined for what failed. */
   async run(calls: readonly ScriptCall[]): Promise<readonly (ScriptReply | undefined)[]> {
+    return (await this.attempt(calls)).replies;
+  }
+
+  /** The same for whoever must know whether what failed can still happen. */
+  async attempt(calls: readonly ScriptCall[]): Promise<ScriptReplies> {
     const sentMs = this.#clock.nowMs();
     try {
       const replies = await this.#redis.runScripts(calls);
@@ -47,13 +60,15 @@ export class ScriptDoor {
       const failure = replies.find((reply) => reply instanceof Error);
       if (failure === undefined) this.#health.succeeded();
       else this.#health.failed(failure);
-      return calls.map((_, i) => {
+      const answered = calls.map((_, i) => {
         const values = replies[i];
         return Array.isArray(values) ? { values, sentMs, receivedMs } : undefined;
       });
+      return { replies: answered, areOnTheirWay: false };
     } catch (error) {
       this.#health.failed(error);
-      return calls.map(() => undefined);
+      const wasSent = !(error instanceof RedisUnavailableError && error.isUnsent);
+      return { replies: calls.map(() => undefined), areOnTheirWay: wasSent };
     }
   }
 }
