@@ -14,6 +14,8 @@ export interface ServiceSpec {
   /** Where an answer of 200 means that it is ready. */
   readonly readyUrl: string;
   readonly env: Environment;
+  /** The process's own limit of file descriptors; default: the one of whoever starts it. */
+  readonly maxOpenFiles?: number;
 }
 
 export interface HttpAnswer {
@@ -58,10 +60,10 @@ export class NodeService {
   /** Starts it without waiting. */
   launch(env: Environment = {}, args: readonly string[] = []): void {
     if (this.isRunning) throw new Error(`${this.name} is running already`);
+    const command = [process.execPath, inRepository(`services/${this.#spec.service}/dist/main.js`), ...args];
     this.#process = this.#spec.home.spawn({
       name: this.name,
-      command: process.execPath,
-      args: [inRepository(`services/${this.#spec.service}/dist/main.js`), ...args],
+      ...limited(command, this.#spec.maxOpenFiles),
       env: { NODE_ENV: 'production', HOST: '127.0.0.1', ...this.#spec.env, ...env },
     });
   }
@@ -117,6 +119,13 @@ export class NodeService {
     if (this.#process === undefined) throw new Error(`${this.name} has not been started`);
     return this.#process;
   }
+}
+
+/** A shell that lowers its own limit and becomes the command. */
+function limited(command: readonly string[], maxOpenFiles: number | undefined): { command: string; args: readonly string[] } {
+  if (maxOpenFiles !== undefined) return { command: '/bin/sh', args: ['-c', `ulimit -n ${maxOpenFiles}; exec "$@"`, 'sh', ...command] };
+  const [program = process.execPath, ...args] = command;
+  return { command: program, args };
 }
 
 export interface HttpRequestOptions {

@@ -9,6 +9,7 @@ export interface ReplicaOptions {
   readonly internalPort: number;
   /** Redis, owners, keys, and whatever else differs from the defaults. */
   readonly env: Environment;
+  readonly maxOpenFiles?: number;
 }
 
 /** One gateway process and its two ports. */
@@ -17,7 +18,7 @@ export class Replica extends NodeService {
   readonly port: number;
   readonly internalPort: number;
 
-  constructor({ home, id, port, internalPort, env }: ReplicaOptions) {
+  constructor({ home, id, port, internalPort, env, maxOpenFiles }: ReplicaOptions) {
     const ports = { PORT: String(port), INTERNAL_HOST: '127.0.0.1', INTERNAL_PORT: String(internalPort) };
     super({
       home,
@@ -25,6 +26,7 @@ export class Replica extends NodeService {
       service: 'gateway',
       readyUrl: `http://127.0.0.1:${internalPort}/readyz`,
       env: { REPLICA_ID: id, ...ports, ...env },
+      ...(maxOpenFiles === undefined ? {} : { maxOpenFiles }),
     });
     this.id = id;
     this.port = port;
