@@ -111,7 +111,7 @@ export const fullSizes: Sizes = {
   // The accept rate and the client's first wait are the defaults of both.
   storm: {
     ...{ clients: 10_000, observers: 500, conversations: 200, eventsPerS: 500, quietMs: 12_000 },
-    ...{ upgradesPerS: 500, burst: 1000, jitterMs: 5000, hastyMs: 200 },
+    ...{ upgradesPerS: 500, burst: 1000, jitterMs: 5000, hastyMs: 500 },
   },
   presence: { users: 10_000, renewMs: 20_000, windowMs: 40_000 },
   replicas: { counts: [1, 2, 4, 8], usersEach: 100, events: 100_000, k: 20, eventsPerS: 1000, liveMs: 5000 },
