@@ -64,7 +64,7 @@ test('what is read during a pass is part of it: whoever waited for it is up to d
   let turns = 0;
   const range = tail.range.bind(tail);
   tail.range = (after, until) => {
-    if (++turns === 2) tail.append('3001-0' as StreamId, Buffer.from('["a"]'), envelope);
+    if (++turns === 2) tail.append('3001-0' as StreamId, Buffer.from('["a"]'), envelope, 0);
     return range(after, until);
   };
   const { events, position } = await new TailScan(tail, systemClock).find('a' as UserId, 0);
