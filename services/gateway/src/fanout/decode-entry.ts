@@ -32,8 +32,8 @@ export function decodeEntry(fields: readonly Buffer[], maxBytes: number): Addres
       recipients = value;
       continue;
     }
-    const found = envelopeNames.findIndex((candidate) => isNamed(name, candidate));
-    if (found >= 0 && found < rank) {
+    const found = rankOf(name);
+    if (found < rank) {
       envelope = value;
       rank = found;
     }
@@ -47,8 +47,23 @@ export function decodeEntry(fields: readonly Buffer[], maxBytes: number): Addres
 }
 
 /** An entry as the tail keeps it. */
-export function toEvent(id: StreamId, { recipients, envelope }: Addressed): RecentEvent {
-  return { id, recipients: Buffer.isBuffer(recipients) ? recipients : Buffer.from(JSON.stringify(recipients)), envelope };
+export function toEvent(id: StreamId, entry: Addressed): RecentEvent {
+  return { id, recipients: recipientsAsJson(entry), envelope: entry.envelope };
+}
+
+/** A JSON array of ids, whichever way the entry carried them. */
+export function recipientsAsJson({ recipients }: Addressed): Buffer {
+  return Buffer.isBuffer(recipients) ? recipients : Buffer.from(JSON.stringify(recipients));
+}
+
+/** Of the names for an envelope: the lower it is, the sooner it counts. */
+function rankOf(name: Buffer): number {
+  let rank = 0;
+  for (const candidate of envelopeNames) {
+    if (isNamed(name, candidate)) break;
+    rank++;
+  }
+  return rank;
 }
 
 /** Names are a handful of bytes: a loop beats the call into native code that `equals` is. */

@@ -8,7 +8,7 @@ import { decodeEnvelopeBytes } from '../tail/decode-envelope.js';
 import { precedingId } from '../tail/preceding-id.js';
 import type { RecentEvent } from '../tail/event-segment.js';
 import type { RecentEvents } from '../tail/recent-events.js';
-import { type Addressed, decodeEntry, toEvent } from './decode-entry.js';
+import { decodeEntry, recipientsAsJson, toEvent } from './decode-entry.js';
 import type { BatchHandler, Gap, StreamEntry, TailWarmer } from './event-source.js';
 import type { FanoutMetrics } from './fanout-metrics.js';
 import { Delivery, writeFrames } from './write-frames.js';
@@ -148,15 +148,10 @@ export class Fanout implements BatchHandler, TailWarmer {
     if (typeof entry === 'string') return entry;
     const users = this.#matcher.match(entry.recipients);
     if (typeof users === 'string') return users;
-    const position = id === null ? 0 : this.#keep(id, entry, readAtMs);
+    const position = id === null ? 0 : this.#tail.append(id, recipientsAsJson(entry), entry.envelope, readAtMs);
     if (users.length === 0) return undefined;
     const envelope = entry.decoded ?? decodeEnvelopeBytes(entry.envelope, false);
     return typeof envelope === 'string' ? envelope : new Delivery(id, position, envelope, users);
-  }
-
-  #keep(id: StreamId, entry: Addressed, readAtMs: number): number {
-    const { recipients, envelope } = toEvent(id, entry);
-    return this.#tail.append(id, recipients, envelope, readAtMs);
   }
 
   #reject({ id, fields }: StreamEntry, reason: MalformedReason): void {
