@@ -1,5 +1,5 @@
 import type { UserId } from '@event-gateway/protocol';
-import { Backoff, type Clock, type Logger } from '@event-gateway/runtime';
+import { Backoff, type Clock, type Logger, TokenBucket } from '@event-gateway/runtime';
 import type { LeaseResult, LeaseState } from './lease-store.js';
 import { PacedJob } from './paced-job.js';
 import type { PresenceMetrics, RenewalOutcome } from './presence-metrics.js';
@@ -49,10 +49,13 @@ interface Flush {
 /** Ten scripts of a hundred users: one round trip. */
 const flushUsers = 1000;
 /**
- * From one flush to the next, 100 ms on average. A surge of a thousand connects a second costs ten round trips a second, and nobody sees
- * that "online" came a tenth of a second later.
+ * From one flush to the next, 100 ms on average while many come: a surge of a thousand connects a second costs ten round trips a second,
+ * and nobody sees that "online" came a tenth of a second later. The first few of a surge follow each other closely, so that what happens
+ * now and then, however many it concerns, is told at once.
  */
 const flushGapMs = { min: 50, spread: 100 };
+const closeGapMs = 10;
+const closeFlushes = { perSecond: 0.5, burst: 10 };
 /** All leases are written anew within a moment of each replica's own, when the whole fleet has reason to do so. */
 const rewriteJitterMs = 500;
 
@@ -68,6 +71,7 @@ export class LeaseWriter {
   readonly #options: LeaseWriterOptions;
   readonly #backoff: Backoff;
   readonly #flushes: PacedJob;
+  readonly #closeFlushes: TokenBucket;
   readonly #wheel: RenewalWheel<Slot>;
   readonly #slots = new Map<UserId, Slot>();
   /** Comings and goings before renewals: those change what others see. */
@@ -87,6 +91,7 @@ export class LeaseWriter {
     this.#options = options;
     this.#backoff = new Backoff({ minMs: 100, maxMs: 2000, random });
     this.#flushes = new PacedJob({ name: 'presence leases', clock, logger }, () => this.#flushOnce());
+    this.#closeFlushes = new TokenBucket(closeFlushes.perSecond, closeFlushes.burst, clock);
     this.#wheel = new RenewalWheel(clock, options.renewMs, (slot) => this.#onRenewalDue(slot));
   }
 
@@ -221,7 +226,8 @@ export class LeaseWriter {
   async #flushOnce(): Promise<number> {
     const flush = await this.#flush();
     if (this.#mode === 'running' && this.pendingCount > 0) this.#flushes.request();
-    return flush.outcome === 'taken' ? flushGapMs.min + this.#random() * flushGapMs.spread : this.#holdOffMs(flush);
+    if (flush.outcome !== 'taken') return this.#holdOffMs(flush);
+    return this.#closeFlushes.take() ? closeGapMs : flushGapMs.min + this.#random() * flushGapMs.spread;
   }
 
   /** One round trip. */

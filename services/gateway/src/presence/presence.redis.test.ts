@@ -1,5 +1,6 @@
 import { eventually, type RedisServer, startRedisServer, TcpProxy } from '@event-gateway/fleet';
 import type { ConversationCard, ConversationId } from '@event-gateway/protocol';
+import { channels } from '@event-gateway/redis';
 import { type Clock, systemClock } from '@event-gateway/runtime';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type TestConnection, user } from './test/test-hub.js';
@@ -277,6 +278,8 @@ describe('Redis', () => {
     const viewer = watch(replica, 'b', 'a');
     const [a, c] = [await online(replica, 'a'), await online(replica, 'c')];
     await server.restart({ keepData: true });
+    // What is published while nobody listens is heard by nobody, the log included.
+    await eventually(async () => expect(await log.call('PUBSUB', 'NUMSUB', channels.presence)).toEqual([channels.presence, 2]));
     replica.hub.close(c);
     const d = replica.connect(user('d'));
     await eventually(() => expect(log.of('d')).toEqual(['online']));
