@@ -158,6 +158,14 @@ test('a fan-out of thousands of sockets gives others their turn, and keeps the o
   expect(opened.filter(({ socket }) => socket.types().join() !== 'x.1,x.2')).toEqual([]);
 });
 
+test('what a batch has for one socket leaves in one packet, however many frames the batch has', async () => {
+  const { fanout, open } = replica({ maxEntryBytes: 1e6 });
+  const opened = Array.from({ length: 600 }, (_, i) => open(`u${i}`));
+  const users = JSON.stringify(opened.map(({ connection }) => connection.userId));
+  await fanout.handle(['x.1', 'x.2', 'x.3'].map((type) => entry('recipients', users, 'envelope', JSON.stringify({ type }))));
+  expect(opened.filter(({ socket }) => socket.packets.at(-1)?.length !== 3 || socket.types().join() !== 'x.1,x.2,x.3')).toEqual([]);
+});
+
 test('what has been handled moves only when a whole batch is flushed, malformed entries included', async () => {
   const { fanout, tail } = replica();
   const batch = [good('a'), entry('foo', 'bar')];
