@@ -124,7 +124,7 @@ test('a server that has gone deaf is noticed by its missing pongs', async () => 
   const { client } = start();
   await online(client);
   server.isDeaf = true;
-  await vi.waitFor(() => expect(client.status).toMatchObject({ reason: 'heartbeat' }));
+  await vi.waitFor(() => expect(client.status).toMatchObject({ reason: 'heartbeat' }), { timeout: 5000 });
   server.isDeaf = false;
   await online(client);
 });
