@@ -35,9 +35,12 @@ function isFromReplica(error: Error): boolean {
 export function runTogether(redis: Redis, calls: readonly RedisCall[], encoding: 'text' | 'buffers'): Promise<readonly unknown[]> {
   const { stream } = redis;
   stream.cork();
-  const answers = calls.map(([command, ...args]) => answer(command, send(redis, command, args.map(toArgument), encoding)));
-  stream.uncork();
-  return Promise.all(answers);
+  try {
+    return Promise.all(calls.map(([command, ...args]) => answer(command, send(redis, command, args.map(toArgument), encoding))));
+  } finally {
+    // Whatever happens: a stream that stays corked is a connection that says nothing any more.
+    stream.uncork();
+  }
 }
 
 function send(redis: Redis, command: string, args: (string | number | Buffer)[], encoding: 'text' | 'buffers'): Promise<unknown> {

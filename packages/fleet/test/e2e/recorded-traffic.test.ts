@@ -1,3 +1,4 @@
+import { DEFINED_EVENT_TYPES } from '@event-gateway/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   validateChannelMessage,
@@ -50,16 +51,7 @@ afterAll(async () => {
 /** Every kind of event and of frame, once at least. */
 async function talk(): Promise<void> {
   const recipients = ['alice', 'bob'];
-  const types = [
-    'message.new',
-    'message.edited',
-    'message.deleted',
-    'receipt.delivered',
-    'receipt.read',
-    'reaction.added',
-    'reaction.removed',
-  ];
-  for (const type of [...types, 'conversation.created', 'conversation.updated', 'member.changed', 'order.paid']) {
+  for (const type of [...DEFINED_EVENT_TYPES, 'order.paid']) {
     for (const conversation_id of ['dialog', 'team']) {
       const payload = { id: `m-${type}`, seq: 3, sender_id: 'bob', text: 'Hi' };
       await fleet.publish({ type, conversation_id, event_id: `e-${type}`, occurred_at: '2026-01-01T00:00:00Z', recipients, payload });

@@ -31,7 +31,7 @@ function* userIdsOf(users: readonly LocalUser[]): IterableIterator<UserId> {
 
 /** Writing to 5,000 sockets takes some 33 ms: after this many sockets others get their turn (about 6 ms). */
 const socketsPerTurn = 1000;
-/** Frames that wait for their sockets to be written to: some 2 ms of queueing, and the more of them one socket has, the less each costs. */
+/** Frames that wait for their sockets to be written to, at most. The more of them one socket has, the less each costs. */
 const maxQueuedFrames = 20_000;
 
 /** What the writer reports. */
