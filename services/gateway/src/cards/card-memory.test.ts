@@ -1,21 +1,9 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import type { ConversationCard, ConversationId, UserCard, UserId } from '@event-gateway/protocol';
 import { FakeClock } from '@event-gateway/runtime';
 import { describe, expect, test } from 'vitest';
+import { usedBytes } from '../../test/memory.js';
 import { CachedCards } from './cached-cards.js';
 import type { CardSource } from './card-cache.js';
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
-
-/** Heap and buffers in use after a collection: what malloc and the collector keep for later is not counted. */
-function usedBytes(): number {
-  collectGarbage();
-  collectGarbage();
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
-}
 
 function source<I extends string, T>(cardOf: (id: I) => T | undefined): CardSource<I, T> {
   return {

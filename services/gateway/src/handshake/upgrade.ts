@@ -1,4 +1,4 @@
-import { isStreamId, type StreamId, type UserId } from '@event-gateway/protocol';
+import { asStreamId, isStreamId, type StreamId, type UserId } from '@event-gateway/protocol';
 import type { Admission, Place } from './admission.js';
 import type { Authenticator, Identity } from './authenticate.js';
 import { extractToken } from './extract-token.js';
@@ -58,7 +58,10 @@ export class Upgrade {
   }
 }
 
-/** The client's cursor where it is one. */
-export function cursorOf(grant: Grant): StreamId | undefined {
-  return isStreamId(grant.cursor) ? grant.cursor : undefined;
+/**
+ * The client's cursor where it is one. A copy: a part of a text keeps the whole of it in memory, and the connection would hold the query,
+ * with the token in it, for as long as it lives.
+ */
+export function cursorOf({ cursor }: Grant): StreamId | undefined {
+  return isStreamId(cursor) ? asStreamId(Buffer.from(cursor, 'latin1').toString('latin1')) : undefined;
 }

@@ -4,6 +4,7 @@ import type { UserId } from '@event-gateway/protocol';
 import { afterEach, expect, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { hello, testContext } from '../../test/connections.js';
+import { collectGarbage } from '../../test/memory.js';
 import { Connection } from '../hub/connection.js';
 import type { Socket } from './socket.js';
 import { type Acceptance, type HttpRefusal, type UpgradeRequest, UwsServer, type UwsServerHandlers } from './uws-server.js';
@@ -259,4 +260,21 @@ test.each([
     for (const { client } of opened) client.close();
     await Promise.all(opened.map(({ closed }) => closed));
   }
+});
+
+test('an open connection keeps nothing of its request', async () => {
+  const granted: WeakRef<Acceptance>[] = [];
+  const played = await serve((acceptance) => {
+    const mine = { ...acceptance };
+    granted.push(new WeakRef(mine));
+    return mine;
+  });
+  const { frames } = open(played.url);
+  await vi.waitFor(() => expect(frames).toHaveLength(1));
+  expect(granted).toHaveLength(1);
+  await vi.waitFor(() => {
+    collectGarbage();
+    expect(granted[0]?.deref()).toBeUndefined();
+  });
+  expect(played.connections[0]?.isOpen).toBe(true);
 });

@@ -46,7 +46,8 @@ export interface UwsServerHandlers {
 }
 
 interface UserData {
-  readonly acceptance: Acceptance;
+  /** Until the socket is open: it holds all that was asked of the request, for as long as somebody holds it. */
+  acceptance: Acceptance | undefined;
   socket: UwsSocket | undefined;
   connection: Connection | undefined;
 }
@@ -114,7 +115,8 @@ export class UwsServer {
       open: (ws) => {
         const data = ws.getUserData();
         data.socket = new UwsSocket(ws);
-        data.connection = data.acceptance.open(data.socket);
+        data.connection = data.acceptance?.open(data.socket);
+        data.acceptance = undefined;
       },
       message: (ws, message, isBinary) => {
         const { connection } = ws.getUserData();
