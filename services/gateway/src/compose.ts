@@ -102,6 +102,7 @@ export function compose(config: GatewayConfig): Gateway {
         inbound.onMessage(connection, bytes, isBinary);
       },
     },
+    clock,
     transportOptions(config),
   );
   const internalApi = composeInternalApi(house, presence, bus, handshake);
@@ -489,5 +490,7 @@ function transportOptions(config: GatewayConfig): UwsServerOptions {
     maxPayloadBytes: 2 * config.MAX_FRAME_BYTES + 65_536,
     maxBackpressureBytes: 3 * config.OUTBOX_MAX_BYTES + 3 * config.MAX_ENTRY_BYTES,
     idleTimeoutS: Math.min(960, Math.max(8, Math.ceil((3 * config.HEARTBEAT_MS) / 1000))),
+    // Twice what may be accepted: enough to use the accept rate up, and to say so to the others.
+    requestsPerSecond: 2 * config.UPGRADES_PER_SECOND,
   };
 }

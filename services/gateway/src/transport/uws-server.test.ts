@@ -1,13 +1,21 @@
 import { connect } from 'node:net';
 import { request } from 'node:http';
 import type { UserId } from '@event-gateway/protocol';
+import { systemClock } from '@event-gateway/runtime';
 import { afterEach, expect, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { hello, testContext } from '../../test/connections.js';
 import { collectGarbage } from '../../test/memory.js';
 import { Connection } from '../hub/connection.js';
 import type { Socket } from './socket.js';
-import { type Acceptance, type HttpRefusal, type UpgradeRequest, UwsServer, type UwsServerHandlers } from './uws-server.js';
+import {
+  type Acceptance,
+  type HttpRefusal,
+  type UpgradeRequest,
+  UwsServer,
+  type UwsServerHandlers,
+  type UwsServerOptions,
+} from './uws-server.js';
 
 const servers: UwsServer[] = [];
 const clients: WebSocket[] = [];
@@ -26,6 +34,18 @@ interface Played {
   readonly connections: Connection[];
   readonly sockets: Socket[];
   released: number;
+}
+
+function optionsOf(port: number): UwsServerOptions {
+  return {
+    host: '127.0.0.1',
+    port,
+    path: '/api/v1/ws',
+    maxPayloadBytes: 10_000,
+    maxBackpressureBytes: 1_000_000,
+    idleTimeoutS: 60,
+    requestsPerSecond: 1000,
+  };
 }
 
 async function serve(decide: (acceptance: Acceptance) => ReturnType<UwsServerHandlers['decide']> = (given) => given): Promise<Played> {
@@ -59,14 +79,7 @@ async function serve(decide: (acceptance: Acceptance) => ReturnType<UwsServerHan
     },
     message: (_, bytes, isBinary) => played.messages.push({ text: bytes.toString(), isBinary }),
   };
-  const server = new UwsServer(handlers, {
-    host: '127.0.0.1',
-    port,
-    path: '/api/v1/ws',
-    maxPayloadBytes: 10_000,
-    maxBackpressureBytes: 1_000_000,
-    idleTimeoutS: 60,
-  });
+  const server = new UwsServer(handlers, systemClock, optionsOf(port));
   await server.start();
   servers.push(server);
   return played;
@@ -228,14 +241,8 @@ test('a port that is taken is an error, not a share of somebody else’s sockets
   const { port } = await serve();
   const second = new UwsServer(
     { decide: () => ({ status: 503, code: 'x', message: '' }), message: () => undefined },
-    {
-      host: '127.0.0.1',
-      port,
-      path: '/api/v1/ws',
-      maxPayloadBytes: 1000,
-      maxBackpressureBytes: 1000,
-      idleTimeoutS: 60,
-    },
+    systemClock,
+    optionsOf(port),
   );
   await expect(second.start()).rejects.toThrow(/cannot listen/);
 });
@@ -277,4 +284,33 @@ test('an open connection keeps nothing of its request', async () => {
     expect(granted[0]?.deref()).toBeUndefined();
   });
   expect(played.connections[0]?.isOpen).toBe(true);
+});
+
+test('everybody in a crowd is answered, however many of it leave before their turn', async () => {
+  const played = await serve();
+  const head = [
+    'GET /api/v1/ws HTTP/1.1',
+    'Host: x',
+    'Connection: Upgrade',
+    'Upgrade: websocket',
+    'Sec-WebSocket-Version: 13',
+    'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+  ].join('\r\n');
+  const answers = Array.from({ length: 600 }, (_, index) => {
+    const socket = connect(played.port, '127.0.0.1', () => socket.write(`${head}\r\n\r\n`));
+    return new Promise<string>((resolve) => {
+      socket.once('error', () => resolve('gone')).once('close', () => resolve('gone'));
+      socket.once('data', (bytes) => {
+        resolve(bytes.toString('latin1').split('\r\n')[0] ?? '');
+        socket.destroy();
+      });
+      if (index % 3 === 1) socket.once('connect', () => socket.destroy());
+      if (index % 3 === 2) socket.once('connect', () => setTimeout(() => socket.resetAndDestroy(), 20));
+    });
+  });
+  const stayed = (await Promise.all(answers)).filter((_, index) => index % 3 === 0);
+  expect(new Set(stayed)).toEqual(new Set(['HTTP/1.1 101 Switching Protocols']));
+  await vi.waitFor(() => expect(played.connections.filter(({ isOpen }) => isOpen)).toHaveLength(0));
+  const { frames } = open(played.url);
+  await vi.waitFor(() => expect(frames).toHaveLength(1));
 });

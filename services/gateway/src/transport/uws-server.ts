@@ -1,6 +1,8 @@
 import uWS from 'uWebSockets.js';
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket, us_socket_context_t, WebSocket } from 'uWebSockets.js';
+import type { Clock } from '@event-gateway/runtime';
 import type { Connection } from '../hub/connection.js';
+import { RequestPacer, type UnreadSocket } from './request-pacer.js';
 import type { SendVerdict, Socket } from './socket.js';
 
 /** What an upgrade request says, copied: the request is gone after the first await. */
@@ -37,6 +39,8 @@ export interface UwsServerOptions {
   readonly maxBackpressureBytes: number;
   /** The transport's own idle timeout, which also ends sockets that do not answer a close frame. 8 to 960. */
   readonly idleTimeoutS: number;
+  /** How many requests of new sockets are read in a second, as long as no crowd stands in line. */
+  readonly requestsPerSecond: number;
 }
 
 export interface UwsServerHandlers {
@@ -62,6 +66,7 @@ const statusTexts: Readonly<Record<HttpRefusal['status'], string>> = {
 };
 
 const upgradeRequired: HttpRefusal = { status: 426, code: 'upgrade_required', message: 'This path speaks WebSocket only.' };
+const methodNotAllowed: HttpRefusal = { status: 405, code: 'method_not_allowed', message: 'This path speaks WebSocket only.' };
 const notFound: HttpRefusal = { status: 404, code: 'not_found', message: 'There is nothing here.' };
 
 /** The public port. The only file that knows uWebSockets.js. */
@@ -69,12 +74,14 @@ export class UwsServer {
   readonly name = 'websocket-port';
   readonly #options: UwsServerOptions;
   readonly #handlers: UwsServerHandlers;
+  readonly #pacer: RequestPacer;
   #app: TemplatedApp | undefined;
   #listening: us_listen_socket | undefined;
 
-  constructor(handlers: UwsServerHandlers, options: UwsServerOptions) {
+  constructor(handlers: UwsServerHandlers, clock: Clock, options: UwsServerOptions) {
     this.#handlers = handlers;
     this.#options = options;
+    this.#pacer = new RequestPacer(clock, options.requestsPerSecond);
   }
 
   /** @throws if the address cannot be listened on. */
@@ -83,11 +90,14 @@ export class UwsServer {
     this.#app ??= uWS
       .App()
       .ws<UserData>(path, this.#behavior())
-      .get(path, (response) => refuse(response, upgradeRequired))
-      .head(path, (response) => refuseHead(response, upgradeRequired))
-      .any(path, (response) => refuse(response, { status: 405, code: 'method_not_allowed', message: 'This path speaks WebSocket only.' }))
-      .head('/*', (response) => refuseHead(response, notFound))
-      .any('/*', (response) => refuse(response, notFound));
+      .get(path, this.#refusing(upgradeRequired))
+      .head(path, this.#refusing(upgradeRequired, refuseHead))
+      .any(path, this.#refusing(methodNotAllowed))
+      .head('/*', this.#refusing(notFound, refuseHead))
+      .any('/*', this.#refusing(notFound))
+      .filter((response, change) => {
+        if (Number(change) > 0) this.#pacer.onAccepted(new NewSocket(response));
+      });
     const app = this.#app;
     return new Promise((resolve, reject) => {
       listenExclusively(app, host, port, (listening) => {
@@ -134,7 +144,16 @@ export class UwsServer {
     };
   }
 
+  /** Routes where there is no WebSocket. */
+  #refusing(refusal: HttpRefusal, answer = refuse): (response: HttpResponse) => void {
+    return (response) => {
+      this.#pacer.onRequest();
+      answer(response, refusal);
+    };
+  }
+
   #upgrade(response: HttpResponse, request: HttpRequest, context: us_socket_context_t): void {
+    this.#pacer.onRequest();
     const key = request.getHeader('sec-websocket-key');
     const extensions = request.getHeader('sec-websocket-extensions');
     const decision = this.#handlers.decide({
@@ -161,6 +180,27 @@ export class UwsServer {
         else accept(response, decided, key, extensions, context);
       }),
     );
+  }
+}
+
+/** A socket before its first request. */
+class NewSocket implements UnreadSocket {
+  #response: HttpResponse | undefined;
+
+  constructor(response: HttpResponse) {
+    this.#response = response;
+  }
+
+  pause(): void {
+    this.#response
+      ?.onAborted(() => {
+        this.#response = undefined;
+      })
+      .pause();
+  }
+
+  resume(): void {
+    this.#response?.resume();
   }
 }
 

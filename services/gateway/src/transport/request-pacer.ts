@@ -1,0 +1,99 @@
+import type { Clock, Timer } from '@event-gateway/runtime';
+
+/** A socket that has been accepted and has not said what it wants. */
+export interface UnreadSocket {
+  /** Nothing is read of it until `resume`. */
+  pause(): void;
+  resume(): void;
+}
+
+/** Requests are read in small portions, and between any two of them everything else has its turn. */
+const stepMs = 5;
+
+/** What is read at the least, however low the accept rate is: a thousand a second. */
+const minPerStep = 5;
+
+/** A line that would take longer goes faster: clients give a handshake ten seconds and more. */
+const longestWaitMs = 5000;
+
+/** And one that has taken longer all the same is not read in one go. */
+const shortestHasteMs = 200;
+
+/**
+ * So many sockets may be read before their requests are there: if these then come all at once, they hold up the loop for some 7 ms
+ * (0.2 ms for one that is accepted).
+ */
+const maxUnread = 32;
+
+/** A request that has not come by then is not waited for: a client that stays silent holds up nobody for longer. */
+const patienceMs = 500;
+
+/**
+ * How fast the requests of new sockets are read. The transport accepts whatever knocks, and would read and answer thousands of requests
+ * in one turn of the loop, while those who are connected wait for their events. Here a crowd stands in line instead, oldest first: its
+ * requests stay unread in the kernel. The accept rate is judged when a request is read, so a client that ignores every `Retry-After`
+ * gains nothing by coming again at once.
+ */
+export class RequestPacer {
+  readonly #clock: Clock;
+  readonly #perStep: number;
+  /** Paused, oldest first. */
+  #waiting: { readonly socket: UnreadSocket; readonly acceptedMs: number }[] = [];
+  /** When those were accepted that may be read and have not made their request; oldest first. */
+  readonly #unread: number[] = [];
+  /** Allowed to be read in this step. */
+  #taken = 0;
+  #timer: Timer | undefined;
+
+  /** @param perSecond requests to read, as long as nobody would wait for too long */
+  constructor(clock: Clock, perSecond: number) {
+    this.#clock = clock;
+    this.#perStep = Math.max(minPerStep, Math.ceil((perSecond * stepMs) / 1000));
+  }
+
+  /** To be told of every new socket before anything is read of it. */
+  onAccepted(socket: UnreadSocket): void {
+    const nowMs = this.#clock.nowMs();
+    if (this.#timer === undefined) this.#beginStep(nowMs);
+    if (this.#waiting.length === 0 && this.#mayTake(this.#perStep)) return this.#take(nowMs);
+    socket.pause();
+    this.#waiting.push({ socket, acceptedMs: nowMs });
+  }
+
+  /** A socket has made its request. */
+  onRequest(): void {
+    this.#unread.shift();
+  }
+
+  #step(): void {
+    this.#timer = undefined;
+    const [oldest] = this.#waiting;
+    if (oldest === undefined) return;
+    const nowMs = this.#clock.nowMs();
+    this.#beginStep(nowMs);
+    const leftMs = Math.max(shortestHasteMs, oldest.acceptedMs + longestWaitMs - nowMs);
+    const most = Math.max(this.#perStep, Math.ceil((this.#waiting.length * stepMs) / leftMs));
+    for (const { socket, acceptedMs } of this.#waiting) {
+      if (!this.#mayTake(most)) break;
+      this.#take(acceptedMs);
+      socket.resume();
+    }
+    this.#waiting.splice(0, this.#taken);
+  }
+
+  #beginStep(nowMs: number): void {
+    this.#taken = 0;
+    // Whoever has stood in line for that long has made its request, or is silent: it is read by the next step.
+    while (nowMs - (this.#unread[0] ?? nowMs) >= patienceMs) this.#unread.shift();
+    this.#timer = this.#clock.setTimeout(() => this.#step(), stepMs);
+  }
+
+  #mayTake(most: number): boolean {
+    return this.#taken < most && this.#unread.length < maxUnread;
+  }
+
+  #take(acceptedMs: number): void {
+    this.#taken++;
+    this.#unread.push(acceptedMs);
+  }
+}
