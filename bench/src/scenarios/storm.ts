@@ -98,11 +98,12 @@ export const storm: Scenario = {
 async function onStage<T>(bench: Bench, cell: Cell, run: (stage: Stage) => Promise<T>): Promise<T> {
   const crowd = new LoadGenerator(bench.options.loadProcesses, { yieldsCores: true, usersPerAddress });
   const observers = new LoadGenerator(1, { usersPerAddress });
-  const doomed = await bench.startGateway();
-  const survivorPort = await freePort();
-  const nginx = cell.way === 'nginx' ? await startNginx(bench, [serverOf(doomed).port, survivorPort]) : undefined;
-  const door = nginx?.port;
+  let nginx: Nginx | undefined;
   try {
+    const doomed = await bench.startGateway();
+    const survivorPort = await freePort();
+    if (cell.way === 'nginx') nginx = await startNginx(bench, [serverOf(doomed).port, survivorPort]);
+    const door = nginx?.port;
     await connectCrowd(bench, doomed, crowd, door);
     // Only now, and so everybody of the crowd is on the other one, behind nginx as well.
     const target = await addSurvivor(bench, doomed, survivorPort);
