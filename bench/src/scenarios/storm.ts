@@ -67,7 +67,7 @@ const membersEach = 2;
 const usersPerAddress = 25;
 /** From here on the storm is as strong as the machine lets it be, and no stronger. */
 const fullShare = 0.95;
-/** The page holds up a replica with 10,000 connections for 10 to 20 ms: more often, and that would be the p99 that is measured. */
+/** The page costs a replica some milliseconds: more often, and that would be a part of the p99 that is measured. */
 const lookEveryMs = 5000;
 const longestStormMs = 180_000;
 

@@ -93,5 +93,6 @@ describe('the page', () => {
     expect(await page('nodejs_eventloop_lag_seconds')).toEqual([]);
     metrics.collectProcessMetrics();
     expect(await page('nodejs_eventloop_lag_seconds')).not.toEqual([]);
+    expect(await page('process_open_fds')).toEqual([expect.stringMatching(/^process_open_fds [1-9]\d*$/)]);
   });
 });
