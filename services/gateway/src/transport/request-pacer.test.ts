@@ -25,7 +25,8 @@ class Knocking {
     expect(this.isPaused).toBe(true);
     this.isPaused = false;
     this.readMs = clock.nowMs();
-    if (this.hasWritten) pacer.onRequest();
+    // What is there is read when the step is over.
+    if (this.hasWritten) queueMicrotask(() => pacer.onRequest());
   }
 
   readonly hasWritten: boolean;
@@ -102,11 +103,11 @@ test('silent sockets hold up those behind them for half a second, however many c
 });
 
 test('nobody waits for longer than a client would, however large the crowd is', async () => {
-  const sockets = crowd(100_000);
+  const sockets = crowd(20_000);
   await clock.advance(2500);
-  expect(readCount(sockets)).toBeLessThan(60_000);
+  expect(readCount(sockets)).toBeLessThan(12_000);
   await clock.advance(3500);
-  expect(readCount(sockets)).toBe(100_000);
+  expect(readCount(sockets)).toBe(20_000);
   const last = knock();
   expect(last.isPaused).toBe(false);
 });
@@ -118,10 +119,16 @@ test('a low accept rate still lets a thousand a second be told', async () => {
   expect(readCount(sockets)).toBe(1000);
 });
 
+test('a loop that is busy keeps the pace', async () => {
+  const sockets = crowd(500);
+  for (let turn = 0; turn < 20; turn++) await clock.jump(12);
+  expect(readCount(sockets)).toBeGreaterThan(430);
+});
+
 test('a process that slept does not read the whole crowd at once', async () => {
   const sockets = crowd(1000);
   await clock.jump(60_000);
-  expect(readCount(sockets)).toBeLessThan(5 * perStep);
+  expect(readCount(sockets)).toBeLessThan(100);
 });
 
 test('without new sockets nothing ticks', async () => {

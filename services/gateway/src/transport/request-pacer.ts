@@ -10,8 +10,11 @@ export interface UnreadSocket {
 /** Requests are read in small portions, and between any two of them everything else has its turn. */
 const stepMs = 5;
 
-/** What is read at the least, however low the accept rate is: a thousand a second. */
-const minPerStep = 5;
+/** What a busy loop is late with is made up for, as far as this goes. */
+const longestStepMs = 50;
+
+/** What is read at the least, however low the accept rate is. */
+const minPerSecond = 1000;
 
 /** A line that would take longer goes faster: clients give a handshake ten seconds and more. */
 const longestWaitMs = 5000;
@@ -36,11 +39,12 @@ const patienceMs = 500;
  */
 export class RequestPacer {
   readonly #clock: Clock;
-  readonly #perStep: number;
+  readonly #perMs: number;
   /** Paused, oldest first. */
-  #waiting: { readonly socket: UnreadSocket; readonly acceptedMs: number }[] = [];
+  readonly #waiting: { readonly socket: UnreadSocket; readonly acceptedMs: number }[] = [];
   /** When those were accepted that may be read and have not made their request; oldest first. */
   readonly #unread: number[] = [];
+  #stepAtMs = 0;
   /** Allowed to be read in this step. */
   #taken = 0;
   #timer: Timer | undefined;
@@ -48,19 +52,19 @@ export class RequestPacer {
   /** @param perSecond requests to read, as long as nobody would wait for too long */
   constructor(clock: Clock, perSecond: number) {
     this.#clock = clock;
-    this.#perStep = Math.max(minPerStep, Math.ceil((perSecond * stepMs) / 1000));
+    this.#perMs = Math.max(minPerSecond, perSecond) / 1000;
   }
 
   /** To be told of every new socket before anything is read of it. */
   onAccepted(socket: UnreadSocket): void {
     const nowMs = this.#clock.nowMs();
     if (this.#timer === undefined) this.#beginStep(nowMs);
-    if (this.#waiting.length === 0 && this.#mayTake(this.#perStep)) return this.#take(nowMs);
+    if (this.#waiting.length === 0 && this.#mayTake(this.#perMs * stepMs)) return this.#take(nowMs);
     socket.pause();
     this.#waiting.push({ socket, acceptedMs: nowMs });
   }
 
-  /** A socket has made its request. */
+  /** A socket has made its request. Which one does not matter: how many have not is what counts. */
   onRequest(): void {
     this.#unread.shift();
   }
@@ -70,9 +74,10 @@ export class RequestPacer {
     const [oldest] = this.#waiting;
     if (oldest === undefined) return;
     const nowMs = this.#clock.nowMs();
+    const elapsedMs = Math.min(longestStepMs, nowMs - this.#stepAtMs);
     this.#beginStep(nowMs);
     const leftMs = Math.max(shortestHasteMs, oldest.acceptedMs + longestWaitMs - nowMs);
-    const most = Math.max(this.#perStep, Math.ceil((this.#waiting.length * stepMs) / leftMs));
+    const most = elapsedMs * Math.max(this.#perMs, this.#waiting.length / leftMs);
     for (const { socket, acceptedMs } of this.#waiting) {
       if (!this.#mayTake(most)) break;
       this.#take(acceptedMs);
@@ -82,6 +87,7 @@ export class RequestPacer {
   }
 
   #beginStep(nowMs: number): void {
+    this.#stepAtMs = nowMs;
     this.#taken = 0;
     // Whoever has stood in line for that long has made its request, or is silent: it is read by the next step.
     while (nowMs - (this.#unread[0] ?? nowMs) >= patienceMs) this.#unread.shift();
