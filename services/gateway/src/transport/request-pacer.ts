@@ -10,9 +10,6 @@ export interface UnreadSocket {
 /** Requests are read in small portions, and between any two of them everything else has its turn. */
 const stepMs = 5;
 
-/** What a busy loop is late with is made up for, as far as this goes. */
-const longestStepMs = 50;
-
 /** What is read at the least, however low the accept rate is. */
 const minPerSecond = 1000;
 
@@ -74,7 +71,7 @@ export class RequestPacer {
     const [oldest] = this.#waiting;
     if (oldest === undefined) return;
     const nowMs = this.#clock.nowMs();
-    const elapsedMs = Math.min(longestStepMs, nowMs - this.#stepAtMs);
+    const elapsedMs = nowMs - this.#stepAtMs; // a busy loop is late, and keeps the pace all the same
     this.#beginStep(nowMs);
     const leftMs = Math.max(shortestHasteMs, oldest.acceptedMs + longestWaitMs - nowMs);
     const most = elapsedMs * Math.max(this.#perMs, this.#waiting.length / leftMs);
