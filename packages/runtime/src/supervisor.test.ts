@@ -74,9 +74,10 @@ describe('a supervisor', () => {
     expect(logger.lines).toEqual([expect.objectContaining({ component: 'hanging' })]);
   });
 
-  test('bounds each stop', async () => {
-    expect(await timed(supervise(component('redis'), component('hanging', 60_000)).stop(500))).toBe(500);
-    expect(steps).toEqual(['stop hanging', 'stop redis']);
+  test('ends a stop at its deadline too, however many hang', async () => {
+    const supervisor = supervise(component('redis'), component('hanging', 60_000), component('stuck', 60_000));
+    expect(await timed(supervisor.stop(500))).toBe(500);
+    expect(steps).toEqual(['stop stuck', 'stop hanging', 'stop redis']);
   });
 
   test.each([

@@ -37,7 +37,10 @@ export class Supervisor {
   }
 
   async stop(deadlineMs = 2000): Promise<void> {
-    for (const component of this.#components.toReversed()) await this.#step(component, 'stop', deadlineMs, () => component.stop?.());
+    const untilMs = this.#clock.nowMs() + deadlineMs;
+    for (const component of this.#components.toReversed()) {
+      await this.#step(component, 'stop', Math.max(0, untilMs - this.#clock.nowMs()), () => component.stop?.());
+    }
   }
 
   async #step(component: Component, step: string, deadlineMs: number, run: () => Promise<void> | void): Promise<void> {

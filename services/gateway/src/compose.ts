@@ -11,7 +11,7 @@ import { ResumeMetrics } from './catchup/resume-metrics.js';
 import { Sync } from './catchup/sync.js';
 import { SyncMetrics } from './catchup/sync-metrics.js';
 import { TailScan } from './catchup/tail-scan.js';
-import { configWarnings, type GatewayConfig } from './config.js';
+import { closingShare, configWarnings, drainWindowMs, type GatewayConfig } from './config.js';
 import { DeadLetters } from './fanout/dead-letter.js';
 import type { EventSource } from './fanout/event-source.js';
 import { Fanout } from './fanout/fanout.js';
@@ -76,7 +76,7 @@ export function compose(config: GatewayConfig): Gateway {
   const walk = composeWalk(house, cards, presence);
   const drain = new Drain(
     { clock, connections: () => hub.connections(), cursorFor: (connection) => cursorFor(connection, walk.fanout) },
-    { windowMs: config.DRAIN_WINDOW_MS, reconnectJitterMs: config.RECONNECT_JITTER_MS },
+    { windowMs: drainWindowMs(config), reconnectJitterMs: config.RECONNECT_JITTER_MS },
   );
   const gateway = new Gateway(logger, { drainDeadlineMs: config.DRAIN_DEADLINE_MS, warnings: configWarnings(config) });
   const bus = composeBus(
@@ -110,7 +110,7 @@ export function compose(config: GatewayConfig): Gateway {
   declareMetrics(house, drain);
   const parts: Component[] = [internalApi, redis, handshake.jwks, { name: 'owners', stop: () => cards.owners.stop() }, walk.deadLetters];
   parts.push(bus.registry, bus.janitor, presence, ...bus.readers, ...door.parts, handshake.loopLag);
-  parts.push({ name: 'drain', drain: (deadlineMs) => drain.closeAll(AbortSignal.timeout(Math.floor(deadlineMs))) }, server);
+  parts.push({ name: 'drain', drain: (deadlineMs) => drain.closeAll(AbortSignal.timeout(Math.floor(closingShare * deadlineMs))) }, server);
   gateway.supervise(new Supervisor(parts, clock, logger), drain);
   return gateway;
 }

@@ -49,6 +49,13 @@ describe('a configuration that is legal but unwise is warned of', () => {
     expect(warnings({ RECONNECT_JITTER_MS: '7500' })).toEqual([expect.stringContaining('a drain can show users offline')]);
   });
 
+  test('when the closes of a drain would leave no time for what follows them', () => {
+    expect(warnings({ DRAIN_WINDOW_MS: '10000', DRAIN_DEADLINE_MS: '10000' })).toEqual([
+      'DRAIN_WINDOW_MS does not fit into DRAIN_DEADLINE_MS: closes are spread over 7200 ms',
+    ]);
+    expect(warnings({ DRAIN_WINDOW_MS: '7000', DRAIN_DEADLINE_MS: '10000' })).toEqual([]);
+  });
+
   test('when all replicas share one group', () => {
     expect(warnings({ UNSAFE_SHARED_GROUP: '1' })).toEqual([expect.stringContaining('UNSAFE_SHARED_GROUP')]);
   });

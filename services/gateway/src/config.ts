@@ -147,6 +147,14 @@ function isAddress(text: string): boolean {
 }
 
 /** What is legal but unwise, one sentence each. */
+/** What of a drain's time the closes may take: the rest is for the batch at hand, its acknowledgement and the leases. */
+export const closingShare = 0.8;
+
+/** Over how long the closes of a drain are spread, ms. */
+export function drainWindowMs({ DRAIN_WINDOW_MS, DRAIN_DEADLINE_MS }: GatewayConfig): number {
+  return Math.min(DRAIN_WINDOW_MS, 0.9 * closingShare * DRAIN_DEADLINE_MS);
+}
+
 export function configWarnings(config: GatewayConfig): string[] {
   const warnings: string[] = [];
   if (config.HEARTBEAT_MS > config.PRESENCE_RENEW_MS || config.PRESENCE_RENEW_MS > config.PRESENCE_LEASE_TTL_MS / 3) {
@@ -154,6 +162,9 @@ export function configWarnings(config: GatewayConfig): string[] {
   }
   if (config.RECONNECT_JITTER_MS >= config.PRESENCE_GRACE_MS / 2) {
     warnings.push('a drain can show users offline unless RECONNECT_JITTER_MS < PRESENCE_GRACE_MS / 2');
+  }
+  if (drainWindowMs(config) < config.DRAIN_WINDOW_MS) {
+    warnings.push(`DRAIN_WINDOW_MS does not fit into DRAIN_DEADLINE_MS: closes are spread over ${Math.floor(drainWindowMs(config))} ms`);
   }
   if (config.UNSAFE_SHARED_GROUP) warnings.push('UNSAFE_SHARED_GROUP is set: every event reaches one replica only');
   return warnings;

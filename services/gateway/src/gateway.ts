@@ -7,6 +7,9 @@ export interface GatewayOptions {
   readonly warnings: readonly string[];
 }
 
+/** What of a drain's time is kept for letting go of connections, whatever hangs. */
+const stopShare = 0.08;
+
 /** One replica: started once, then drained by a signal, fenced out by a successor, or crashed. */
 export class Gateway {
   /** Resolves when another process has taken this replica's id: stop at once, touch nothing in Redis. */
@@ -45,8 +48,9 @@ export class Gateway {
   async drain(signal: string): Promise<void> {
     this.#logger.info({ signal }, 'draining');
     this.#drain?.begin();
-    await this.#supervisor?.drain(this.#options.drainDeadlineMs);
-    await this.#supervisor?.stop();
+    const stopMs = stopShare * this.#options.drainDeadlineMs;
+    await this.#supervisor?.drain(this.#options.drainDeadlineMs - stopMs);
+    await this.#supervisor?.stop(stopMs);
     this.#logger.info({}, 'drained');
   }
 

@@ -11,7 +11,7 @@ import { enrich } from '../frames/enrich.js';
 import type { LoadableCards } from '../frames/frame-cards.js';
 import type { Connection } from '../hub/connection.js';
 import { decodeEnvelopeBytes } from '../tail/decode-envelope.js';
-import type { RecentEvent } from '../tail/event-segment.js';
+import type { MissedEvent } from '../tail/event-segment.js';
 import type { RecentEvents } from '../tail/recent-events.js';
 import type { ResumeMetrics, ResumeOutcome } from './resume-metrics.js';
 import type { Found, TailScan } from './tail-scan.js';
@@ -32,7 +32,7 @@ export interface StreamHistory {
     cursor: StreamId,
     userId: UserId,
     until: () => StreamId,
-  ): Promise<{ readonly events: readonly RecentEvent[]; readonly upTo: StreamId } | undefined>;
+  ): Promise<{ readonly events: readonly MissedEvent[]; readonly upTo: StreamId } | undefined>;
 }
 
 /** Sends the presence of a user's peers to one of their connections. */
@@ -208,7 +208,7 @@ export class Resume {
   }
 
   /** Writes events as fast as the socket takes them. */
-  async #write(connection: Connection, events: readonly RecentEvent[]): Promise<void> {
+  async #write(connection: Connection, events: readonly MissedEvent[]): Promise<void> {
     for (let at = 0; at < events.length && connection.isOpen; at += chunkEvents) {
       const chunk = events.slice(at, at + chunkEvents).flatMap(({ id, envelope }) => {
         const decoded = decodeEnvelopeBytes(envelope, false);

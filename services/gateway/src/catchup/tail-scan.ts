@@ -2,12 +2,12 @@ import type { Clock } from '@event-gateway/runtime';
 import type { StreamId, UserId } from '@event-gateway/protocol';
 import { type Matchable, type RecipientIndex, RecipientMatcher } from '../hub/match-recipients.js';
 import { UserFilter } from '../hub/user-filter.js';
-import type { RecentEvent } from '../tail/event-segment.js';
+import type { MissedEvent } from '../tail/event-segment.js';
 import type { RecentEvents } from '../tail/recent-events.js';
 
 /** What a scan found for one user. */
 export interface Found {
-  readonly events: readonly RecentEvent[];
+  readonly events: readonly MissedEvent[];
   /** Everything up to this position, and up to this id, has been looked at. */
   readonly position: number;
   readonly upTo: StreamId;
@@ -15,7 +15,7 @@ export interface Found {
 
 interface Request {
   readonly afterPosition: number;
-  readonly events: RecentEvent[];
+  readonly events: MissedEvent[];
   readonly resolve: (found: Found) => void;
 }
 
@@ -116,15 +116,17 @@ export class TailScan {
       const found = matcher.match(event.recipients);
       // An entry that is malformed has been counted and buried when it was read.
       if (typeof found === 'string') continue;
-      for (const { requests } of found)
-        for (const request of requests) if (position > request.afterPosition) request.events.push(copyOf(event));
+      // What the tail gives out is good for one turn. One copy is enough for all who missed it, a large group that comes back together.
+      let copy: MissedEvent | undefined;
+      for (const { requests } of found) {
+        for (const request of requests) {
+          if (position <= request.afterPosition) continue;
+          copy ??= { id: event.id, envelope: Buffer.from(event.envelope) };
+          request.events.push(copy);
+        }
+      }
     }
   }
-}
-
-/** What the tail gives out is good for one turn. */
-function copyOf({ id, recipients, envelope }: RecentEvent): RecentEvent {
-  return { id, recipients: Buffer.from(recipients), envelope: Buffer.from(envelope) };
 }
 
 function isSame(id: Buffer, bytes: Uint8Array, start: number, end: number): boolean {

@@ -1,8 +1,8 @@
 import { asStreamId, compareStreamIds, STREAM_START, type StreamId, type UserId } from '@event-gateway/protocol';
 import { type CommandRedis, decodePairs, decodeRangeReply, RedisUnavailableError, type StreamItem } from '@event-gateway/redis';
 import { type Matchable, RecipientMatcher } from '../hub/match-recipients.js';
-import type { RecentEvent } from '../tail/event-segment.js';
-import { decodeEntry, toEvent } from './decode-entry.js';
+import type { MissedEvent } from '../tail/event-segment.js';
+import { decodeEntry } from './decode-entry.js';
 import type { EventSource } from './event-source.js';
 
 export interface StreamHistoryDeps {
@@ -48,7 +48,7 @@ export class StreamHistory {
    * The user's events after `cursor`, up to where the tail begins. Undefined when it cannot be proven that the stream still has
    * all of them, when that is more than a walk may cost, when too many walk already, or when Redis does not answer.
    */
-  async walk(cursor: StreamId, userId: UserId, until: () => StreamId): Promise<{ events: RecentEvent[]; upTo: StreamId } | undefined> {
+  async walk(cursor: StreamId, userId: UserId, until: () => StreamId): Promise<{ events: MissedEvent[]; upTo: StreamId } | undefined> {
     if (!(await this.#enter())) return undefined;
     try {
       return await this.#collect(cursor, userId, until);
@@ -74,8 +74,8 @@ export class StreamHistory {
     return decodeRangeReply(await this.#deps.redis.callBuffer('XRANGE', this.#options.stream, `(${after}`, '+', 'COUNT', pageEntries));
   }
 
-  async #collect(cursor: StreamId, userId: UserId, until: () => StreamId): Promise<{ events: RecentEvent[]; upTo: StreamId } | undefined> {
-    const events: RecentEvent[] = [];
+  async #collect(cursor: StreamId, userId: UserId, until: () => StreamId): Promise<{ events: MissedEvent[]; upTo: StreamId } | undefined> {
+    const events: MissedEvent[] = [];
     const viewer: Matchable = { matchStamp: 0 };
     const matcher = new RecipientMatcher({ mayHave: () => true, get: (id) => (id === userId ? viewer : undefined) });
     let upTo = cursor;
@@ -89,7 +89,10 @@ export class StreamHistory {
         if (streamId === undefined) continue;
         upTo = streamId;
         const found = typeof entry === 'string' ? entry : matcher.match(entry.recipients);
-        if (typeof entry !== 'string' && typeof found !== 'string' && found.length > 0) events.push(toEvent(streamId, entry));
+        // A copy: the entry is a part of the whole page, which would stay as long as the client takes to be sent it.
+        if (typeof entry !== 'string' && typeof found !== 'string' && found.length > 0) {
+          events.push({ id: streamId, envelope: Buffer.from(entry.envelope) });
+        }
         if (compareStreamIds(upTo, until()) >= 0) return { events, upTo };
       }
       if (entries.length < pageEntries) return { events, upTo: maxId(upTo, until()) };

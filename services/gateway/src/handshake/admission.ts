@@ -69,6 +69,11 @@ export class Admission {
     return new HeldPlace(() => this.#opening--);
   }
 
+  /** Why somebody who had been given a place, and whose token took a while, may not come in any more. */
+  refusalAfterAll(): Refusal | undefined {
+    return this.#deps.isDraining() ? this.#refuseBriefly('draining') : undefined;
+  }
+
   #refuseBriefly(code: UpgradeRefusal): Refusal {
     return refuse(code, briefRetryAfterS(this.#random));
   }

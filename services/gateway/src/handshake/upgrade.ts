@@ -28,10 +28,10 @@ export interface Grant {
 /** A socket's first decision, in the order of cost: room and rate, origin, then the token. Everything before the upgrade. */
 export class Upgrade {
   readonly #admission: Admission;
-  readonly #authenticator: Authenticator;
+  readonly #authenticator: Pick<Authenticator, 'authenticate'>;
   readonly #metrics: HandshakeMetrics;
 
-  constructor(admission: Admission, authenticator: Authenticator, metrics: HandshakeMetrics) {
+  constructor(admission: Admission, authenticator: Pick<Authenticator, 'authenticate'>, metrics: HandshakeMetrics) {
     this.#admission = admission;
     this.#authenticator = authenticator;
     this.#metrics = metrics;
@@ -49,7 +49,8 @@ export class Upgrade {
       return this.#refused(identity);
     };
     const identity = this.#authenticator.authenticate(token);
-    return identity instanceof Promise ? identity.then(settle) : settle(identity);
+    if (!(identity instanceof Promise)) return settle(identity);
+    return identity.then((judged) => settle(this.#admission.refusalAfterAll() ?? judged));
   }
 
   #refused(refusal: Refusal): Refusal {

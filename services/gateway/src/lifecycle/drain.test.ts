@@ -46,6 +46,22 @@ test('each is told once when to come back and where it stands, then closed with 
   expect(opened.map(({ socket }) => socket.sent[0]?.['cursor'])).toEqual([undefined, ...Array<string>(49).fill('7-0')]);
 });
 
+test('a socket that opens during the drain is told too, and keeps nobody waiting beyond the window', async () => {
+  const { context, opened, drain } = replica(3, 10_000);
+  let isDone = false;
+  const done = drain.closeAll(new AbortController().signal).then(() => {
+    isDone = true;
+  });
+  await context.clock.advance(3000);
+  const late = liveConnection(context);
+  opened.push(late);
+  await context.clock.advance(7100);
+  expect(isDone).toBe(true);
+  await done;
+  expect(late.socket.types()).toEqual(['reconnect']);
+  expect(late.socket.closed?.code).toBe(1012);
+});
+
 test('a window of nothing closes all at once, an abort ends the wait', async () => {
   const quick = replica(10, 0);
   await quick.drain.closeAll(new AbortController().signal);

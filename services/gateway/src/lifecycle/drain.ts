@@ -51,10 +51,11 @@ export class Drain {
     let waiting = [...this.#deps.connections()];
     const total = waiting.length;
     let closed = 0;
-    // Upgrades that were granted before the drain may still arrive.
     while (waiting.length > 0 && !signal.aborted) {
       const share = this.#options.windowMs === 0 ? 1 : Math.min(1, (clock.nowMs() - startMs + stepMs) / this.#options.windowMs);
-      for (; closed < Math.ceil(total * share) && waiting.length > 0; closed++) this.#sayGoodbye(waiting.pop());
+      // Upgrades that were granted before the drain may still arrive: they go when the window is over.
+      const due = share < 1 ? Math.ceil(total * share) - closed : waiting.length;
+      for (let n = 0; n < due && waiting.length > 0; n++, closed++) this.#sayGoodbye(waiting.pop());
       if (waiting.length > 0) await clock.sleep(stepMs, signal);
       else waiting = [...this.#deps.connections()];
     }

@@ -8,6 +8,9 @@ export interface RecentEvent {
   readonly envelope: Buffer;
 }
 
+/** An event for somebody who missed it: of the recipients, who may be thousands, nothing is kept. */
+export type MissedEvent = Omit<RecentEvent, 'recipients'>;
+
 /** Room for some two hundred events of common size. */
 export const segmentBytes = 65_536;
 /** id, recipients, envelope: where each ends. */

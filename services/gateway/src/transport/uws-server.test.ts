@@ -314,3 +314,20 @@ test('everybody in a crowd is answered, however many of it leave before their tu
   const { frames } = open(played.url);
   await vi.waitFor(() => expect(frames).toHaveLength(1));
 });
+
+test('a refusal ends its connection: what was sent behind it is not judged', async () => {
+  const played = await serve(() => ({ status: 503, code: 'rate_limited', message: '', retryAfterS: 3 }));
+  const upgrade = `GET /api/v1/ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`;
+  const answer = await new Promise<string>((resolve) => {
+    let text = '';
+    const socket = connect(played.port, '127.0.0.1', () => socket.write(upgrade));
+    socket.setEncoding('latin1').on('data', (chunk: string) => {
+      text += chunk;
+      socket.write(upgrade.repeat(100));
+    });
+    socket.on('error', () => undefined).once('close', () => resolve(text));
+  });
+  expect(answer.match(/^HTTP\/1\.1 503 /gm)).toHaveLength(1);
+  expect(answer).toMatch(/^connection: close\r$/im);
+  expect(played.requests).toHaveLength(1);
+});

@@ -266,9 +266,10 @@ function accept(response: HttpResponse, acceptance: Acceptance, key: string, ext
   response.upgrade(data, key, acceptance.subprotocol ?? '', extensions, context);
 }
 
+/** And ends the connection: its next request would be one that nobody has paced. */
 function refuse(response: HttpResponse, refusal: HttpRefusal): void {
   const { code, message } = refusal;
-  writeHead(response, refusal).end(JSON.stringify({ error: { code, message } }));
+  writeHead(response, refusal).end(JSON.stringify({ error: { code, message } }), true);
 }
 
 /**
