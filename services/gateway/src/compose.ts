@@ -27,7 +27,7 @@ import { Authenticator } from './handshake/authenticate.js';
 import { HandshakeMetrics } from './handshake/handshake-metrics.js';
 import { JwksKeys } from './handshake/jwks-keys.js';
 import { fetchJwks } from './handshake/jwks-source.js';
-import { boundedMaxConnections } from './handshake/max-connections.js';
+import { boundedMaxConnections, maxSocketsOf, readFdLimit } from './handshake/max-connections.js';
 import { TokenExpiry } from './handshake/token-expiry.js';
 import type { Refusal } from './handshake/refusal.js';
 import { cursorOf, type Grant, Upgrade } from './handshake/upgrade.js';
@@ -97,6 +97,8 @@ export function compose(config: GatewayConfig): Gateway {
         const decision = handshake.upgrade.decide(request);
         return decision instanceof Promise ? decision.then(toAnswer) : toAnswer(decision);
       },
+      connectionCount: () => hub.connectionCount,
+      onTurnedAway: () => handshake.metrics.refused('replica_full'),
       message: (connection, bytes, isBinary) => {
         connection.onActivity();
         inbound.onMessage(connection, bytes, isBinary);
@@ -173,6 +175,7 @@ interface Handshake {
   readonly readiness: Readiness;
   readonly loopLag: LoopLag;
   readonly upgrade: Upgrade;
+  readonly metrics: HandshakeMetrics;
 }
 
 /** Everything that is decided before there is a socket. */
@@ -210,7 +213,9 @@ function composeHandshake({ config, clock, logger, metrics, redis, hub }: House,
       allowedOrigins: config.ALLOWED_ORIGINS,
     },
   );
-  return { jwks, authenticator, readiness, loopLag, upgrade: new Upgrade(admission, authenticator, new HandshakeMetrics(metrics)) };
+  const handshakeMetrics = new HandshakeMetrics(metrics);
+  const upgrade = new Upgrade(admission, authenticator, handshakeMetrics);
+  return { jwks, authenticator, readiness, loopLag, upgrade, metrics: handshakeMetrics };
 }
 
 interface InboundRooms {
@@ -492,5 +497,6 @@ function transportOptions(config: GatewayConfig): UwsServerOptions {
     idleTimeoutS: Math.min(960, Math.max(8, Math.ceil((3 * config.HEARTBEAT_MS) / 1000))),
     // Twice what may be accepted: enough to use the accept rate up, and to say so to the others.
     requestsPerSecond: 2 * config.UPGRADES_PER_SECOND,
+    maxSockets: maxSocketsOf(readFdLimit()),
   };
 }

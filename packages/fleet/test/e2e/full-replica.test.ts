@@ -65,3 +65,38 @@ test('at the cap that its file descriptors allow a replica refuses with 503 and 
   await expect(open('too-late')).rejects.toMatchObject({ code: 'replica_full' });
   expect((await replica.metrics()).value('gateway_connections')).toBe(cap);
 });
+
+/** What a client that cannot come in may do, again and again. */
+const knocks = {
+  'say nothing': '',
+  'are refused':
+    'GET /api/v1/ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+};
+
+// Sockets that stood in line to be read took the last descriptors: the replica could not be asked how it was, and was taken for dead.
+test.each(Object.entries(knocks))('however many knock and %s, a full replica keeps the descriptors that it needs', async (_what, bytes) => {
+  const crowd: Socket[] = [];
+  try {
+    for (let n = 0; n < 3 * maxOpenFiles; n++) {
+      crowd.push(
+        connect(replica.port, '127.0.0.1', function written(this: Socket) {
+          this.write(bytes);
+        }).on('error', () => undefined),
+      );
+      if (n % 60 === 0) expect((await fetch(`${replica.internalUrl}/healthz`)).status).toBe(200);
+    }
+    expect((await replica.metrics()).value('process_open_fds')).toBeLessThan(maxOpenFiles);
+    expect(clients.every((client) => client.isOpen)).toBe(true);
+    await Promise.all(clients.map((client) => client.flush()));
+  } finally {
+    for (const socket of crowd) socket.destroy();
+  }
+  await expect(
+    eventually(() =>
+      open('too-late').catch((error: unknown) => {
+        if (error instanceof UpgradeRefusedError) return error;
+        throw error;
+      }),
+    ),
+  ).resolves.toMatchObject({ code: 'replica_full' });
+});

@@ -4,6 +4,9 @@ import type { Logger } from '@event-gateway/runtime';
 /** What a replica opens besides its sockets: Redis, owners, the internal port (at most 128 connections), files. */
 const ownFds = 256;
 
+/** Of these, what is kept from everybody who knocks: half, since never all of them are in use. */
+const reservedFds = ownFds / 2;
+
 /** Sockets that are being refused, or are slow with their request, hold a descriptor too until they are gone. */
 const refusedShare = 0.05;
 
@@ -19,6 +22,14 @@ const maxFds = 1_048_576;
  */
 export function maxConnectionsOf(fds: number): number {
   return Math.max(1, Math.floor((fds - ownFds) * (1 - refusedShare)));
+}
+
+/**
+ * How many sockets may be open at all, those included that have not been upgraded. Beyond that they are closed unread: there is no room
+ * left to refuse them.
+ */
+export function maxSocketsOf(fds: number): number {
+  return Math.max(1, fds - reservedFds);
 }
 
 /** The soft limit of file descriptors of this process. */

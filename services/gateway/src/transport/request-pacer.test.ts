@@ -7,9 +7,11 @@ const perStep = 10;
 
 let clock: FakeClock;
 let pacer: RequestPacer;
+let room: number;
 beforeEach(() => {
   clock = new FakeClock();
   pacer = new RequestPacer(clock, 2000);
+  room = Number.POSITIVE_INFINITY;
 });
 
 class Knocking {
@@ -37,7 +39,7 @@ class Knocking {
 }
 
 function knock(socket = new Knocking()): Knocking {
-  pacer.onAccepted(socket);
+  pacer.onAccepted(socket, room);
   if (socket.isPaused) return socket;
   socket.readMs = clock.nowMs();
   if (socket.hasWritten) pacer.onRequest();
@@ -135,4 +137,14 @@ test('without new sockets nothing ticks', async () => {
   crowd(50);
   await clock.advance(100);
   expect(clock.pendingCount).toBe(0);
+});
+
+test('the line is as long as there is room: whoever comes beyond it is read at once', async () => {
+  room = 20;
+  const sockets = crowd(100);
+  expect(sockets.filter(({ isPaused }) => isPaused)).toHaveLength(20);
+  room = 0;
+  expect(knock().isPaused).toBe(false);
+  await clock.advance(100);
+  expect(readCount(sockets)).toBe(100);
 });

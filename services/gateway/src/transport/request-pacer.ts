@@ -52,11 +52,15 @@ export class RequestPacer {
     this.#perMs = Math.max(minPerSecond, perSecond) / 1000;
   }
 
-  /** To be told of every new socket before anything is read of it. */
-  onAccepted(socket: UnreadSocket): void {
+  /**
+   * To be told of every new socket before anything is read of it.
+   * @param room how many may stand in line; whoever comes when it is full is read at once
+   */
+  onAccepted(socket: UnreadSocket, room: number): void {
     const nowMs = this.#clock.nowMs();
     if (this.#timer === undefined) this.#beginStep(nowMs);
-    if (this.#waiting.length === 0 && this.#mayTake(this.#perMs * stepMs)) return this.#take(nowMs);
+    const isHisTurn = this.#waiting.length === 0 && this.#mayTake(this.#perMs * stepMs);
+    if (isHisTurn || this.#waiting.length >= room) return this.#take(nowMs);
     socket.pause();
     this.#waiting.push({ socket, acceptedMs: nowMs });
   }

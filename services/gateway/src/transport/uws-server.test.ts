@@ -34,6 +34,7 @@ interface Played {
   readonly connections: Connection[];
   readonly sockets: Socket[];
   released: number;
+  turnedAway: number;
 }
 
 function optionsOf(port: number): UwsServerOptions {
@@ -45,10 +46,14 @@ function optionsOf(port: number): UwsServerOptions {
     maxBackpressureBytes: 1_000_000,
     idleTimeoutS: 60,
     requestsPerSecond: 1000,
+    maxSockets: 10_000,
   };
 }
 
-async function serve(decide: (acceptance: Acceptance) => ReturnType<UwsServerHandlers['decide']> = (given) => given): Promise<Played> {
+async function serve(
+  decide: (acceptance: Acceptance) => ReturnType<UwsServerHandlers['decide']> = (given) => given,
+  options: Partial<UwsServerOptions> = {},
+): Promise<Played> {
   const port = nextPort++;
   const context = testContext(100_000);
   const played: Played = {
@@ -59,6 +64,7 @@ async function serve(decide: (acceptance: Acceptance) => ReturnType<UwsServerHan
     connections: [],
     sockets: [],
     released: 0,
+    turnedAway: 0,
   };
   const acceptance: Acceptance = {
     subprotocol: undefined,
@@ -77,9 +83,11 @@ async function serve(decide: (acceptance: Acceptance) => ReturnType<UwsServerHan
       played.requests.push(upgrade);
       return decide(acceptance);
     },
+    connectionCount: () => played.connections.filter(({ isOpen }) => isOpen).length,
+    onTurnedAway: () => played.turnedAway++,
     message: (_, bytes, isBinary) => played.messages.push({ text: bytes.toString(), isBinary }),
   };
-  const server = new UwsServer(handlers, systemClock, optionsOf(port));
+  const server = new UwsServer(handlers, systemClock, { ...optionsOf(port), ...options });
   await server.start();
   servers.push(server);
   return played;
@@ -240,7 +248,12 @@ test('a client that does not read is buffered, then drained when it reads again'
 test('a port that is taken is an error, not a share of somebody else’s sockets', async () => {
   const { port } = await serve();
   const second = new UwsServer(
-    { decide: () => ({ status: 503, code: 'x', message: '' }), message: () => undefined },
+    {
+      decide: () => ({ status: 503, code: 'x', message: '' }),
+      connectionCount: () => 0,
+      onTurnedAway: () => undefined,
+      message: () => undefined,
+    },
     systemClock,
     optionsOf(port),
   );
@@ -330,4 +343,37 @@ test('a refusal ends its connection: what was sent behind it is not judged', asy
   expect(answer.match(/^HTTP\/1\.1 503 /gm)).toHaveLength(1);
   expect(answer).toMatch(/^connection: close\r$/im);
   expect(played.requests).toHaveLength(1);
+});
+
+test('sockets that there is no room for are closed unread, and make room when they have gone', async () => {
+  const played = await serve(undefined, { maxSockets: 40 });
+  const inside = Array.from({ length: 10 }, () => open(played.url));
+  await vi.waitFor(() => expect(inside.every(({ frames }) => frames.length === 1)).toBe(true));
+  let closed = 0;
+  const silent = Array.from({ length: 100 }, () => {
+    const socket = connect(played.port, '127.0.0.1').on('error', () => undefined);
+    return socket.once('close', () => closed++);
+  });
+  await vi.waitFor(() => expect([closed, played.turnedAway]).toEqual([70, 70]));
+  for (const socket of silent) socket.destroy();
+  await vi.waitFor(async () => expect((await get(played.port, '/api/v1/ws')).status).toBe(426));
+  expect(inside.every(({ client }) => client.readyState === WebSocket.OPEN)).toBe(true);
+});
+
+test.each([
+  ['no upgrade', {}],
+  ['an upgrade to something else', { Upgrade: 'h2c' }],
+  ['a version that nobody speaks', { Upgrade: 'websocket', 'Sec-WebSocket-Version': '8' }],
+])('a key with %s is no WebSocket', async (_what, headers) => {
+  const played = await serve();
+  const sent = { 'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==', Connection: 'Upgrade', ...headers };
+  const status = await new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port: played.port, path: '/api/v1/ws', headers: sent, agent: false };
+    request(options, (response) => resolve(response.resume().statusCode))
+      .on('upgrade', () => resolve(101))
+      .on('error', reject)
+      .end();
+  });
+  expect(status).toBe(426);
+  expect(played.requests).toEqual([]);
 });

@@ -41,10 +41,16 @@ export interface UwsServerOptions {
   readonly idleTimeoutS: number;
   /** How many requests of new sockets are read in a second, as long as no crowd stands in line. */
   readonly requestsPerSecond: number;
+  /** What the process has descriptors for. Whoever comes beyond that is closed unread: at the limit itself the transport would spin. */
+  readonly maxSockets: number;
 }
 
 export interface UwsServerHandlers {
   decide(request: UpgradeRequest): HttpRefusal | Acceptance | Promise<HttpRefusal | Acceptance>;
+  /** How many of the sockets are connections by now. */
+  connectionCount(): number;
+  /** A socket was closed unread: there was no room to refuse it. */
+  onTurnedAway(): void;
   /** `bytes` is a copy. */
   message(connection: Connection, bytes: Buffer, isBinary: boolean): void;
 }
@@ -75,6 +81,8 @@ export class UwsServer {
   readonly #options: UwsServerOptions;
   readonly #handlers: UwsServerHandlers;
   readonly #pacer: RequestPacer;
+  /** Sockets that have not been upgraded. */
+  #handshaking = 0;
   #app: TemplatedApp | undefined;
   #listening: us_listen_socket | undefined;
 
@@ -96,7 +104,8 @@ export class UwsServer {
       .head('/*', this.#refusing(notFound, refuseHead))
       .any('/*', this.#refusing(notFound))
       .filter((response, change) => {
-        if (Number(change) > 0) this.#pacer.onAccepted(new NewSocket(response));
+        if (Number(change) > 0) this.#onAccepted(response);
+        else this.#handshaking--;
       });
     const app = this.#app;
     return new Promise((resolve, reject) => {
@@ -113,6 +122,14 @@ export class UwsServer {
     this.#listening = undefined;
   }
 
+  #onAccepted(response: HttpResponse): void {
+    this.#handshaking++;
+    const free = this.#options.maxSockets - this.#handlers.connectionCount() - this.#handshaking;
+    if (free >= 0) return this.#pacer.onAccepted(new NewSocket(response), free / 2);
+    this.#handlers.onTurnedAway();
+    response.close();
+  }
+
   #behavior(): uWS.WebSocketBehavior<UserData> {
     const { maxPayloadBytes, maxBackpressureBytes, idleTimeoutS } = this.#options;
     return {
@@ -123,6 +140,7 @@ export class UwsServer {
       sendPingsAutomatically: false,
       upgrade: (response, request, context) => this.#upgrade(response, request, context),
       open: (ws) => {
+        this.#handshaking--;
         const data = ws.getUserData();
         data.socket = new UwsSocket(ws);
         data.connection = data.acceptance?.open(data.socket);
@@ -154,6 +172,7 @@ export class UwsServer {
 
   #upgrade(response: HttpResponse, request: HttpRequest, context: us_socket_context_t): void {
     this.#pacer.onRequest();
+    if (!asksForWebSocket(request)) return refuse(response, upgradeRequired);
     const key = request.getHeader('sec-websocket-key');
     const extensions = request.getHeader('sec-websocket-extensions');
     const decision = this.#handlers.decide({
@@ -255,6 +274,11 @@ class UwsSocket implements Socket {
 function listenExclusively(app: TemplatedApp, host: string, port: number, done: (listening: us_listen_socket | false) => void): void {
   const exclusive = 1;
   Reflect.apply(Reflect.get(app, 'listen'), app, [host, port, exclusive, done]);
+}
+
+/** The transport goes by the key alone. */
+function asksForWebSocket(request: HttpRequest): boolean {
+  return /\bwebsocket\b/i.test(request.getHeader('upgrade')) && /^(13)?$/.test(request.getHeader('sec-websocket-version'));
 }
 
 function touch(ws: WebSocket<UserData>): void {
