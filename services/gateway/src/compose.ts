@@ -27,7 +27,7 @@ import { Authenticator } from './handshake/authenticate.js';
 import { HandshakeMetrics } from './handshake/handshake-metrics.js';
 import { JwksKeys } from './handshake/jwks-keys.js';
 import { fetchJwks } from './handshake/jwks-source.js';
-import { boundedMaxConnections, maxSocketsOf, readFdLimit } from './handshake/max-connections.js';
+import { boundedMaxConnections } from './handshake/max-connections.js';
 import { TokenExpiry } from './handshake/token-expiry.js';
 import type { Refusal } from './handshake/refusal.js';
 import { cursorOf, type Grant, Upgrade } from './handshake/upgrade.js';
@@ -51,7 +51,8 @@ import { GroupJanitor } from './replica/group-janitor.js';
 import { type ReplicaFigures, ReplicaRegistry } from './replica/registry.js';
 import { RecentEvents } from './tail/recent-events.js';
 import type { Socket } from './transport/socket.js';
-import { type Acceptance, type HttpRefusal, UwsServer, type UwsServerOptions } from './transport/uws-server.js';
+import { type Acceptance, type HttpRefusal, UwsServer } from './transport/uws-server.js';
+import { transportOptions } from './transport-options.js';
 import { Typing } from './typing/typing.js';
 
 /** What every room is given. */
@@ -483,20 +484,5 @@ function composeDoor({ config, clock, metrics, hub }: House, fanout: Fanout, pre
       open: (socket) => open(grant, socket),
       release: () => grant.place.release(),
     }),
-  };
-}
-
-/** The transport's own limits, all of them above ours: it cuts without a code, and drops without a word. */
-function transportOptions(config: GatewayConfig): UwsServerOptions {
-  return {
-    host: config.HOST,
-    port: config.PORT,
-    path: '/api/v1/ws',
-    maxPayloadBytes: 2 * config.MAX_FRAME_BYTES + 65_536,
-    maxBackpressureBytes: 3 * config.OUTBOX_MAX_BYTES + 3 * config.MAX_ENTRY_BYTES,
-    idleTimeoutS: Math.min(960, Math.max(8, Math.ceil((3 * config.HEARTBEAT_MS) / 1000))),
-    // Twice what may be accepted: enough to use the accept rate up, and to say so to the others.
-    requestsPerSecond: 2 * config.UPGRADES_PER_SECOND,
-    maxSockets: maxSocketsOf(readFdLimit()),
   };
 }
