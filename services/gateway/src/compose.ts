@@ -11,7 +11,7 @@ import { ResumeMetrics } from './catchup/resume-metrics.js';
 import { Sync } from './catchup/sync.js';
 import { SyncMetrics } from './catchup/sync-metrics.js';
 import { TailScan } from './catchup/tail-scan.js';
-import { closingShare, configWarnings, drainWindowMs, type GatewayConfig } from './config.js';
+import { closingShare, configWarnings, drainWindowMs, type GatewayConfig, transportOptions } from './config.js';
 import { DeadLetters } from './fanout/dead-letter.js';
 import type { EventSource } from './fanout/event-source.js';
 import { Fanout } from './fanout/fanout.js';
@@ -52,7 +52,6 @@ import { type ReplicaFigures, ReplicaRegistry } from './replica/registry.js';
 import { RecentEvents } from './tail/recent-events.js';
 import type { Socket } from './transport/socket.js';
 import { type Acceptance, type HttpRefusal, UwsServer } from './transport/uws-server.js';
-import { transportOptions } from './transport-options.js';
 import { Typing } from './typing/typing.js';
 
 /** What every room is given. */
