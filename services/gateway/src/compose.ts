@@ -149,18 +149,18 @@ function composeWalk(
 }
 
 function composeResume(
-  { config, clock, metrics, redis, tail }: House,
+  { config, clock, logger, metrics, redis, tail }: House,
   walk: Fanout,
   bus: Bus,
   cards: CachedCards,
   presence: Presence,
 ): Resume {
   const history = new StreamHistory(
-    { redis: redis.command, source: bus.source },
+    { redis: redis.command, source: bus.source, clock, logger },
     { stream: config.EVENT_STREAM, maxEntryBytes: config.MAX_ENTRY_BYTES },
   );
   return new Resume(
-    { tail, scan: new TailScan(tail, clock), walk, history, cards, presence, metrics: new ResumeMetrics(metrics) },
+    { tail, scan: new TailScan(tail, clock), walk, history, cards, presence, metrics: new ResumeMetrics(metrics), clock, logger },
     { replicaId: config.REPLICA_ID, heartbeatMs: config.HEARTBEAT_MS, isPubsub: config.FANOUT === 'pubsub' },
   );
 }

@@ -71,6 +71,8 @@ function replica({ history = {} as Partial<StreamHistory>, maxBytes = 1e6, tailB
       cards,
       presence: { sendSnapshot: (connection) => snapshots.push(connection.id) },
       metrics: new ResumeMetrics(metrics),
+      clock: context.clock,
+      logger: silentLogger,
     },
     { replicaId: 'r', heartbeatMs: 1000, isPubsub: false },
   );
@@ -161,6 +163,65 @@ test('a cursor that was ahead and has left the tail when the stream answers is s
   answer(id(9));
   await done;
   expect(socket.sent).toMatchObject([{ type: 'hello', resumed: true, cursor: id(5) }, { cursor: id(9) }]);
+});
+
+describe('a fault during a resume costs the client a sync and nothing else', () => {
+  const refused = () => Promise.reject(new Error('ERR no such key'));
+
+  test.each([
+    ['the question where the stream ends', { lastId: refused }, id(50)],
+    ['the walk over the stream', { walk: refused }, id(5)],
+  ])('%s fails: cursor_unknown, then live', async (_, history, cursor) => {
+    const { fanout, open, entry, snapshots } = replica({ history });
+    fanout.startAt(id(10));
+    const { socket, done } = open('a', cursor);
+    await done;
+    await fanout.handle([entry(11, ['a'])]);
+    expect(socket.sent).toMatchObject([
+      { type: 'hello', resumed: false, cursor: id(10) },
+      { type: 'sync.required', reason: 'cursor_unknown', cursor: id(10) },
+      { type: 'message.new', cursor: id(11) },
+    ]);
+    expect(snapshots).toEqual([]);
+  });
+
+  test('in the middle of a replay', async () => {
+    const { fanout, open, entry, cards } = replica();
+    await fanout.handle([entry(1, ['a']), entry(2, ['a'])]);
+    cards.warm = () => Promise.reject(new Error('boom'));
+    const { socket, done } = open('a', id(0));
+    await done;
+    cards.warm = () => undefined;
+    await fanout.handle([entry(3, ['a'])]);
+    expect(socket.sent).toMatchObject([
+      { type: 'hello', resumed: true, cursor: id(0) },
+      { type: 'sync.required', reason: 'cursor_unknown', cursor: id(2) },
+      { type: 'message.new', cursor: id(3) },
+    ]);
+  });
+
+  test('after the connection has gone live nothing is missing, and nothing is told', async () => {
+    const { fanout, open, entry, snapshots } = replica();
+    snapshots.push = () => {
+      throw new Error('boom');
+    };
+    await fanout.handle([entry(1, ['a'])]);
+    const { socket, done } = open('a', id(0));
+    await done;
+    expect(socket.types()).toEqual(['hello', 'message.new']);
+  });
+
+  test('of a connection that has closed meanwhile', async () => {
+    let fail: () => void = () => undefined;
+    const history = { walk: () => new Promise<never>((_, reject) => (fail = () => reject(new Error('boom')))) };
+    const { fanout, open } = replica({ history });
+    fanout.startAt(id(10));
+    const { connection, socket, done } = open('a', id(5));
+    connection.close('heartbeat');
+    fail();
+    await done;
+    expect(socket.sent).toEqual([]);
+  });
 });
 
 test('a cursor ahead of this replica but within the stream is good, and nothing up to it comes again', async () => {

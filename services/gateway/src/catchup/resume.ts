@@ -6,6 +6,7 @@ import {
   type SyncRequiredReason,
   type UserId,
 } from '@event-gateway/protocol';
+import { type Clock, type Logger, RateLimitedLog } from '@event-gateway/runtime';
 import { EventFrames } from '../frames/build-frame.js';
 import { enrich } from '../frames/enrich.js';
 import type { LoadableCards } from '../frames/frame-cards.js';
@@ -48,6 +49,8 @@ export interface ResumeDeps {
   readonly cards: LoadableCards;
   readonly presence: SnapshotPort;
   readonly metrics: ResumeMetrics;
+  readonly clock: Clock;
+  readonly logger: Logger;
 }
 
 export interface ResumeOptions {
@@ -87,15 +90,29 @@ export class Resume {
   readonly #tail: RecentEvents;
   readonly #deps: ResumeDeps;
   readonly #options: ResumeOptions;
+  readonly #log: RateLimitedLog;
 
   constructor(deps: ResumeDeps, options: ResumeOptions) {
     this.#tail = deps.tail;
     this.#deps = deps;
     this.#options = options;
+    this.#log = new RateLimitedLog(deps.logger, deps.clock);
   }
 
-  /** Greets a connection and brings it up to date. `cursor` is what the client sent, whatever that is. */
+  /**
+   * Greets a connection and brings it up to date. `cursor` is what the client sent, whatever that is. Never rejects: whatever fails here
+   * costs this one connection a sync.
+   */
   async begin(connection: Connection, cursor: string | undefined): Promise<void> {
+    try {
+      await this.#begin(connection, cursor);
+    } catch (error) {
+      this.#log.warn({ error }, 'a resume failed: the client is told to sync');
+      this.#giveUp(connection);
+    }
+  }
+
+  async #begin(connection: Connection, cursor: string | undefined): Promise<void> {
     if (this.#options.isPubsub) {
       connection.greet(this.#hello(connection, { resumed: false, cursor: null }));
       connection.goLive(-1);
@@ -198,6 +215,16 @@ export class Resume {
     const next = found instanceof Promise ? await found : found;
     if (position + 1 >= this.#tail.firstPosition) return next;
     return restarts === this.#tail.restarts && upTo !== null && mayWalk() ? this.#walkStream(upTo, userId) : undefined;
+  }
+
+  /** What the client still needed can no longer be told; from here on it is live. One that is live already has had everything. */
+  #giveUp(connection: Connection): void {
+    if (!connection.isGreeted) {
+      const { hello, outcome } = this.#fresh('unknown');
+      if (outcome !== undefined) this.#deps.metrics.resumed(outcome);
+      connection.greet(this.#hello(connection, hello));
+    }
+    if (!connection.isLive && !connection.isCatchingUp) this.#missed(connection, 'cursor_unknown');
   }
 
   /** What this socket still needed is neither in the tail nor to be had from the stream. */

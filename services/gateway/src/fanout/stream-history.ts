@@ -1,5 +1,14 @@
 import { asStreamId, compareStreamIds, STREAM_START, type StreamId, type UserId } from '@event-gateway/protocol';
-import { type CommandRedis, decodePairs, decodeRangeReply, RedisUnavailableError, type StreamItem } from '@event-gateway/redis';
+import {
+  type CommandRedis,
+  decodePairs,
+  decodeRangeReply,
+  RedisReplyError,
+  RedisUnavailableError,
+  type StreamItem,
+  UnexpectedReplyError,
+} from '@event-gateway/redis';
+import { type Clock, type Logger, RateLimitedLog } from '@event-gateway/runtime';
 import { type Matchable, RecipientMatcher } from '../hub/match-recipients.js';
 import type { MissedEvent } from '../tail/event-segment.js';
 import { decodeEntry } from './decode-entry.js';
@@ -9,6 +18,8 @@ export interface StreamHistoryDeps {
   readonly redis: CommandRedis;
   /** What is known of the stream without asking. */
   readonly source: Pick<EventSource, 'isFromLostEpoch' | 'whoIsLast'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
 }
 
 export interface StreamHistoryOptions {
@@ -27,26 +38,29 @@ const maxWaiting = 256;
 export class StreamHistory {
   readonly #deps: StreamHistoryDeps;
   readonly #options: StreamHistoryOptions;
+  readonly #log: RateLimitedLog;
   #walks = 0;
   readonly #waiting: (() => void)[] = [];
 
   constructor(deps: StreamHistoryDeps, options: StreamHistoryOptions) {
     this.#deps = deps;
     this.#options = options;
+    this.#log = new RateLimitedLog(deps.logger, deps.clock);
   }
 
   isFromLostEpoch(cursor: StreamId): boolean {
     return this.#deps.source.isFromLostEpoch(cursor);
   }
 
-  /** Undefined when Redis does not answer. */
+  /** Undefined when Redis does not answer, or refuses to. */
   lastId(): Promise<StreamId | undefined> {
     return this.#deps.source.whoIsLast();
   }
 
   /**
    * The user's events after `cursor`, up to where the tail begins. Undefined when it cannot be proven that the stream still has
-   * all of them, when that is more than a walk may cost, when too many walk already, or when Redis does not answer.
+   * all of them, when that is more than a walk may cost, when too many walk already, or when Redis does not answer or refuses to: a
+   * stream that was deleted is not there to be asked until the reader has made it anew.
    */
   async walk(cursor: StreamId, userId: UserId, until: () => StreamId): Promise<{ events: MissedEvent[]; upTo: StreamId } | undefined> {
     if (!(await this.#enter())) return undefined;
@@ -54,7 +68,9 @@ export class StreamHistory {
       return await this.#collect(cursor, userId, until);
     } catch (error) {
       if (error instanceof RedisUnavailableError) return undefined;
-      throw error;
+      if (!(error instanceof RedisReplyError || error instanceof UnexpectedReplyError)) throw error;
+      this.#log.warn({ error }, 'the stream cannot be read for a resume');
+      return undefined;
     } finally {
       this.#leave();
     }

@@ -1,5 +1,5 @@
 import { asStreamId, compareStreamIds, type StreamId } from '@event-gateway/protocol';
-import { keys, LuaScript, type RedisConnections, RedisUnavailableError } from '@event-gateway/redis';
+import { keys, LuaScript, type RedisConnections, RedisReplyError, RedisUnavailableError } from '@event-gateway/redis';
 import { Backoff, type Clock, type Logger, RateLimitedLog, runLoop } from '@event-gateway/runtime';
 import type { BatchHandler, EventSource, SourceReason, TailWarmer } from './event-source.js';
 import { Epoch } from './stream/epoch.js';
@@ -158,10 +158,11 @@ export class StreamSource implements EventSource {
       });
       return this.#lastId;
     }
-    this.#nextLastId ??= this.#lastId.then(() => {
+    const askAgain = (): Promise<StreamId | undefined> => {
       this.#nextLastId = undefined;
       return this.whoIsLast();
-    });
+    };
+    this.#nextLastId ??= this.#lastId.then(askAgain, askAgain);
     return this.#nextLastId;
   }
 
@@ -171,8 +172,8 @@ export class StreamSource implements EventSource {
     const ask = (): Promise<unknown> => connections.command.runScript(lastIdScript, [this.#options.stream], []);
     const untilMs = clock.nowMs() + askPatienceMs;
     for (;;) {
-      const lastId = asStreamId(await this.#quietly(ask));
-      if (lastId !== undefined || signal.aborted || clock.nowMs() >= untilMs) return lastId;
+      const answer = await this.#quietly(ask);
+      if (answer !== undefined || signal.aborted || clock.nowMs() >= untilMs) return asStreamId(answer);
       await clock.sleep(askEveryMs, signal);
     }
   }
@@ -236,13 +237,15 @@ export class StreamSource implements EventSource {
     if (!isBehindStart && lag.seconds * 1000 < this.#options.readyMaxLagMs) this.#state.hasCaughtUp = true;
   }
 
-  /** Undefined when Redis does not answer. */
+  /** Undefined when Redis does not answer, null when it refuses: asking again would bring the same. */
   async #quietly(ask: () => Promise<unknown>): Promise<unknown> {
     try {
       return await ask();
     } catch (error) {
       if (error instanceof RedisUnavailableError) return undefined;
-      throw error;
+      if (!(error instanceof RedisReplyError)) throw error;
+      this.#log.warn({ error }, 'Redis refused a question about the stream');
+      return null;
     }
   }
 }
