@@ -16,6 +16,8 @@ let kept: Map<UserId, UserId[]>;
 let reads: (readonly UserId[])[];
 let writes: (readonly PeerWrite[])[];
 let isUp: boolean;
+/** Users whose peers Redis does not give. */
+let refused: ReadonlySet<UserId>;
 let latencyMs: number;
 
 beforeEach(() => {
@@ -25,12 +27,13 @@ beforeEach(() => {
   reads = [];
   writes = [];
   isUp = true;
+  refused = new Set();
   latencyMs = 0;
   const shelf = {
     read: async (users: readonly UserId[]) => {
       reads.push(users);
       if (latencyMs > 0) await clock.sleep(latencyMs);
-      return users.map((id) => (isUp ? (kept.get(id) ?? []) : undefined));
+      return users.map((id) => (isUp && !refused.has(id) ? (kept.get(id) ?? []) : undefined));
     },
     write: async (changes: readonly PeerWrite[]) => {
       writes.push(changes);
@@ -83,6 +86,35 @@ describe('at connect', () => {
     await clock.advance(2000);
     expect([...audience.peersOf(a)]).toEqual([b]);
     expect(late).toEqual([a]);
+  });
+
+  // Of a crowd, only the first thousand are in the trip that fails. The rest waited behind them, and so did their syncs, for as long as
+  // Redis was away.
+  test('without Redis nobody of a crowd waits either, and the peers of each come when it is back', async () => {
+    const crowd = Array.from({ length: 2500 }, (_, i) => user(`u${i}`));
+    for (const id of crowd) kept.set(id, [b]);
+    isUp = false;
+    const late = new Set<UserId>();
+    keeper.onLateRecall((id) => late.add(id));
+    join(...crowd);
+    let loaded = 0;
+    for (const id of crowd) void keeper.loaded(id).then(() => loaded++);
+    await clock.advance(0);
+    expect(loaded).toBe(crowd.length);
+    isUp = true;
+    await clock.advance(5000);
+    expect(crowd.filter((id) => audience.peerCount(id) === 1)).toHaveLength(crowd.length);
+    expect(late.size).toBe(crowd.length);
+  });
+
+  test('those who cannot be read do not keep others from it', async () => {
+    const unreadable = new Set(Array.from({ length: 1500 }, (_, i) => user(`bad${i}`)));
+    refused = unreadable;
+    join(...unreadable);
+    kept.set(a, [b]);
+    join(a);
+    await clock.advance(10_000);
+    expect([...audience.peersOf(a)]).toEqual([b]);
   });
 
   test('who left before the answer is not remembered, and nobody waits for him', async () => {

@@ -43,7 +43,7 @@ const maxPendingWrites = 20_000;
 export class PeerKeeper {
   readonly #deps: PeerKeeperDeps;
   readonly #options: PeerKeeperOptions;
-  /** Users whose peers are yet to be read. Settled after the first attempt: nobody waits for Redis to come back. */
+  /** Users whose peers are yet to be read. Settled after the first attempt, be it for others: nobody waits for Redis to come back. */
   readonly #arrivals = new Map<UserId, Arrival>();
   /** User → peer → is to be added (else removed). */
   readonly #writes = new Map<UserId, Map<UserId, boolean>>();
@@ -143,18 +143,28 @@ export class PeerKeeper {
     let isRead = true;
     for (const [i, [userId, arrival]] of arrivals.entries()) {
       const peers = answers[i];
-      const isStillHere = this.#arrivals.get(userId) === arrival;
+      if (peers === undefined) isRead = false;
+      if (this.#arrivals.get(userId) !== arrival) continue;
+      this.#arrivals.delete(userId);
       if (peers === undefined) {
-        isRead = false;
-        arrival.hasFailed = true;
-      } else if (isStillHere) {
-        this.#arrivals.delete(userId);
-        this.#deps.audience.recall(userId, peers);
-        if (arrival.hasFailed && peers.length > 0) for (const listener of this.#onLateRecall) listener(userId);
+        // At the end: those behind have their turn, whatever it is that keeps this one from being read.
+        this.#arrivals.set(userId, arrival);
+        continue;
       }
+      this.#deps.audience.recall(userId, peers);
+      if (arrival.hasFailed && peers.length > 0) for (const listener of this.#onLateRecall) listener(userId);
       arrival.settle();
     }
+    if (!isRead) this.#letGo();
     return isRead;
+  }
+
+  /** Redis fails: whoever waits for his peers has them later, those included who were not among the ones asked for. */
+  #letGo(): void {
+    for (const arrival of this.#arrivals.values()) {
+      arrival.hasFailed = true;
+      arrival.settle();
+    }
   }
 
   async #writeChanges(): Promise<boolean> {
