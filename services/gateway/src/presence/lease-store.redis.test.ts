@@ -348,6 +348,12 @@ describe('peers', () => {
     near(Number(await log.call('PTTL', 'presence.peers:a')), dayMs);
   });
 
+  test('a member that is no id costs a user only that one, not the peers beside it', async () => {
+    await log.call('SADD', 'presence.peers:a', 'b', '', 'c\n', 'x'.repeat(129), 'd');
+    const [peers] = await peerStore().read([user('a')], 100);
+    expect(peers?.toSorted()).toEqual(['b', 'd']);
+  });
+
   test('of a set that is too big only so many are read', async () => {
     const store = peerStore();
     await store.write([{ userId: user('a'), add: Array.from({ length: 50 }, (_, i) => user(`p${i}`)), remove: [] }]);

@@ -1,4 +1,4 @@
-import { asUserId, type PresenceEntry, type UserId } from '@event-gateway/protocol';
+import type { PresenceEntry, UserId } from '@event-gateway/protocol';
 import { channels, keys, type ScriptCall } from '@event-gateway/redis';
 import type { Clock } from '@event-gateway/runtime';
 import { asList, asNumber, asStrings } from './decode-replies.js';
@@ -184,11 +184,6 @@ export function lastSeen(unixMs: number | undefined): { last_seen?: string } {
   if (unixMs === undefined) return {};
   const date = new Date(unixMs);
   return Number.isNaN(date.getTime()) ? {} : { last_seen: date.toISOString() };
-}
-
-/** The users that are ids; what is not one can be nobody's. */
-export function asUserIds(users: readonly string[]): UserId[] {
-  return users.map(asUserId).filter((userId) => userId !== undefined);
 }
 
 export function inChunks<T>(items: readonly T[], size: number): (readonly T[])[] {

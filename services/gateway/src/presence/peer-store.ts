@@ -1,6 +1,6 @@
-import { asUserIds, type UserId } from '@event-gateway/protocol';
+import type { UserId } from '@event-gateway/protocol';
 import { keys } from '@event-gateway/redis';
-import { asList } from './decode-replies.js';
+import { asList, onlyUserIds } from './decode-replies.js';
 import { inChunks } from './lease-store.js';
 import { presenceScripts, type ScriptDoor } from './presence-scripts.js';
 
@@ -33,7 +33,7 @@ export class PeerStore {
     const replies = await this.#door.run(calls);
     return chunks.flatMap((chunk, i) => {
       const sets = replies[i]?.values;
-      return chunk.map((_, k) => (sets === undefined ? undefined : (asUserIds(asList(sets[k])) ?? [])));
+      return chunk.map((_, k) => (sets === undefined ? undefined : onlyUserIds(asList(sets[k]))));
     });
   }
 

@@ -1,8 +1,9 @@
 import type { ConversationCard, ConversationId, PresenceEntry, SyncConversation, UserId } from '@event-gateway/protocol';
 import type { Clock, Logger, Metrics, Timer } from '@event-gateway/runtime';
 import { Audience, type AudienceKind, type Lesson } from './audience.js';
+import { onlyUserIds } from './decode-replies.js';
 import { EventRelay } from './event-relay.js';
-import { asUserIds, LeaseStore, unknownEntry } from './lease-store.js';
+import { LeaseStore, unknownEntry } from './lease-store.js';
 import { LeaseWriter } from './lease-writer.js';
 import { PeerKeeper } from './peer-keeper.js';
 import { PeerStore } from './peer-store.js';
@@ -154,7 +155,7 @@ export class Presence {
 
   /** Published states of any users, for other services; within a second. At most a thousand per round trip's script. */
   async query(users: readonly string[]): Promise<PresenceAnswer> {
-    const ids = asUserIds(users);
+    const ids = onlyUserIds(users);
     const entries = await this.#snapshots.readInTime(ids);
     const atMs = this.#store.redisNowMs() ?? 0;
     const answered = entries ?? ids.map((userId) => unknownEntry(userId, atMs));
