@@ -44,7 +44,10 @@ export class Fence {
     return this.#registry.whenHeld();
   }
 
-  /** @returns false when another process holds the id: nothing may be read. @throws RedisUnavailableError, RedisReplyError */
+  /**
+   * @returns false when another process holds the id: nothing may be read.
+   * @throws RedisUnavailableError, RedisReplyError; one of them also when a connection that reads for this replica cannot be cut
+   */
   async admit(reader: FencedReader): Promise<boolean> {
     const [ownId, list] = await reader.run([
       ['CLIENT', 'ID'],
@@ -57,7 +60,10 @@ export class Fence {
     // Client ids begin anew when Redis restarts, so an id that was written down may be a stranger's by now; the name may not.
     const others = clientIdsNamed(this.#readerName, String(list)).filter((id) => id !== clientId);
     if (others.length === 0) return true;
-    await reader.run(others.map((id) => ['CLIENT', 'KILL', 'ID', id]));
+    const replies = await reader.run(others.map((id) => ['CLIENT', 'KILL', 'ID', id]));
+    // One that has gone by itself is gone. One that may not be cut would go on reading: then nobody is let in beside it.
+    const refused = replies.filter((reply) => reply instanceof RedisReplyError).find(({ message }) => !message.includes('No such client'));
+    if (refused !== undefined) throw refused;
     this.#logger.info({ cut: others.length }, 'cut other connections that read for this replica');
     return true;
   }

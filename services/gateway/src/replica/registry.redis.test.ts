@@ -1,5 +1,6 @@
 import { eventually, type RedisServer, startRedisServer } from '@event-gateway/fleet';
-import { FakeClock } from '@event-gateway/runtime';
+import { RedisReplyError } from '@event-gateway/redis';
+import { FakeClock, type Logger, silentLogger } from '@event-gateway/runtime';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createFencedReplica, type FencedReplica, type FencedReplicaOptions, startFenced } from '../../test/fenced-replica.js';
 import { groupRow, publish } from '../../test/reading-replica.js';
@@ -12,6 +13,7 @@ beforeAll(async () => {
 });
 beforeEach(() => server.call('FLUSHALL'));
 afterEach(async () => {
+  await server.call('ACL', 'SETUSER', 'default', '+@all');
   await Promise.all(replicas.splice(0).map((replica) => replica.die()));
 });
 afterAll(() => server.stop());
@@ -165,6 +167,27 @@ describe('the fence', () => {
     await publish(server, ['a', 'b']);
     await eventually(() => expect(successor.handler.story).toEqual(['a', 'b']));
     await eventually(() => first.isFencedOut());
+    expect(first.handler.names).toEqual([]);
+  });
+
+  test('a successor that may not cut a stopped predecessor off reads nothing, says so, and reads everything once it may', async () => {
+    const clock = new FakeClock();
+    const first = start('r1', { registryClock: clock, readBlockMs: 30_000 });
+    await eventually(async () => {
+      if (!first.registry.isHeld) await clock.advance(50);
+      return first.source.isReady().length === 0;
+    });
+    await server.call('ACL', 'SETUSER', 'default', '-client|kill');
+    const errors: unknown[] = [];
+    const warn = (fields: object): void => void errors.push('error' in fields ? fields.error : undefined);
+    const logger: Logger = { ...silentLogger, warn, child: () => logger };
+    const successor = start('r1', { logger });
+    await eventually(() => expect(errors).toContainEqual(expect.any(RedisReplyError)));
+    expect(successor.source.isReady()).toContain('redis');
+    await server.call('ACL', 'SETUSER', 'default', '+client|kill');
+    await eventually(() => successor.source.isReady().length === 0);
+    await publish(server, ['a', 'b']);
+    await eventually(() => expect(successor.handler.story).toEqual(['a', 'b']));
     expect(first.handler.names).toEqual([]);
   });
 
