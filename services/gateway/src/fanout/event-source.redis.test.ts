@@ -12,6 +12,7 @@ import {
   startReadingReplica,
   stream,
 } from '../../test/reading-replica.js';
+import type { StreamEntry } from './event-source.js';
 import { PubsubSource } from './pubsub-source.js';
 import { StreamMetrics } from './stream/stream-metrics.js';
 
@@ -33,7 +34,7 @@ async function makeStreamSource(): Promise<SourceUnderTest> {
   return { source, handler, publish: (names) => publish(server, names), cut: () => killReader(server, 'r1') };
 }
 
-async function makePubsubSource(): Promise<SourceUnderTest & { metrics: Metrics; received(): Promise<void> }> {
+async function makePubsubSource(): Promise<SourceUnderTest & { handler: PubsubHandler; metrics: Metrics; received(): Promise<void> }> {
   const connections = new RedisConnections({ url: server.url, commandTimeoutMs: 300 }, systemClock, silentLogger);
   const handler = new PubsubHandler();
   const metrics = new Metrics();
@@ -72,6 +73,18 @@ async function makePubsubSource(): Promise<SourceUnderTest & { metrics: Metrics;
 /** Pub/sub has no ids, so there is no order of ids to watch. */
 class PubsubHandler extends RecordingHandler {
   override readonly watchesIds = false;
+  /** A batch that holds this name fails, as soon as the promise does. */
+  poison: { readonly name: string; readonly failure: Promise<void> } | undefined;
+  isFailing = false;
+
+  override async handle(batch: readonly StreamEntry[]): Promise<void> {
+    const { name, failure } = this.poison ?? {};
+    if (batch.some(({ fields }) => String(fields[1]) === name)) {
+      this.isFailing = true;
+      await failure;
+    }
+    await super.handle(batch);
+  }
 }
 
 eventSourceContract('the stream source', makeStreamSource);
@@ -104,6 +117,23 @@ describe('the pub/sub source', () => {
     await send(['d']);
     handler.release();
     await eventually(() => expect(handler.story).toEqual(['a', 'b', 'c', 'gap:gap', 'd']));
+  });
+
+  test('a batch that the handler fails over is a gap, told once and before what arrives meanwhile', async () => {
+    const { handler, metrics, publish: send, received } = await makePubsubSource();
+    let fail: () => void = () => undefined;
+    handler.poison = { name: 'bad', failure: new Promise((_, reject) => (fail = () => reject(new Error('boom')))) };
+    await send(['before']);
+    await eventually(() => expect(handler.names).toEqual(['before']));
+    await send(['bad', 'neighbour']);
+    await eventually(() => handler.isFailing);
+    await send(['meanwhile']);
+    await received();
+    fail();
+    await eventually(() => expect(handler.story.at(-1)).toBe('meanwhile'));
+    expect(handler.gaps).toEqual([{ reason: 'gap', cursor: null }]);
+    expect(handler.story.indexOf('gap:gap')).toBeLessThan(handler.story.indexOf('meanwhile'));
+    expect(await seriesOf(metrics, 'gateway_stream_gaps_total{reason="pubsub"}')).toBe(1);
   });
 
   test('drops what it cannot keep, and tells that like any other loss', async () => {

@@ -1,4 +1,4 @@
-import type { MalformedReason, StreamId, UserId } from '@event-gateway/protocol';
+import type { Envelope, MalformedReason, StreamId, UserId } from '@event-gateway/protocol';
 import { FakeClock, Metrics, silentLogger } from '@event-gateway/runtime';
 import { expect, test } from 'vitest';
 import { liveConnection, testContext } from '../../test/connections.js';
@@ -11,7 +11,7 @@ import { FanoutMetrics } from './fanout-metrics.js';
 
 const hotCards: LoadableCards = { user: () => 'absent', conversation: () => 'absent', deadline: () => 0, warm: () => undefined };
 
-function replica({ cards = hotCards, maxEntryBytes = 4096 } = {}) {
+function replica({ cards = hotCards, maxEntryBytes = 4096, invalidation = { onEvent: (_: Envelope): void => undefined } } = {}) {
   const context = testContext(1e6);
   const hub = new Hub();
   const tail = new RecentEvents(new FakeClock(), { maxBytes: 1e7, maxAgeMs: 1e9 });
@@ -28,7 +28,7 @@ function replica({ cards = hotCards, maxEntryBytes = 4096 } = {}) {
       hub,
       tail,
       cards,
-      invalidation: { onEvent: () => undefined },
+      invalidation,
       deadLetters,
       metrics: new FanoutMetrics(metrics),
       onDataLost: () => undefined,
@@ -136,6 +136,56 @@ test('a fault over one event does not cost its neighbours', async () => {
   const { socket } = open('a');
   await fanout.handle([good('a'), entry('recipients', '["a"]', 'envelope', envelope({ payload: { sender_id: 'boom' } })), good('a')]);
   expect(socket.frames).toHaveLength(2);
+});
+
+test('a fault over one entry while it is matched does not cost its neighbours, and it is counted once', async () => {
+  const { fanout, open, tail, letters, counted } = replica();
+  const { socket } = open('a');
+  const [before, after, lastOne] = [good('a'), good('a'), good('nobody')];
+  const bad = (): StreamEntry => {
+    const { id } = good('a');
+    return {
+      id,
+      get fields(): never {
+        throw new Error('boom');
+      },
+    };
+  };
+  await fanout.handle([before, bad(), after, lastOne]);
+  expect(socket.frames).toHaveLength(2);
+  expect(letters).toEqual([]);
+  for (const [outcome, count] of Object.entries({ delivered: 2, no_recipient: 1, skipped: 1 }))
+    expect(await counted(`gateway_stream_entries_total{outcome="${outcome}"}`)).toBe(count);
+  const alone = bad();
+  await fanout.handle([alone]);
+  expect([fanout.handled.id, tail.lastId]).toEqual([alone.id, alone.id]);
+});
+
+test('a fault over what one event says about cards does not cost it or its neighbours', async () => {
+  const invalidation = {
+    onEvent: ({ type }: Envelope): void => {
+      if (type === 'x.bad') throw new Error('boom');
+    },
+  };
+  const { fanout, open } = replica({ invalidation });
+  const { socket } = open('a');
+  await fanout.handle(['x.1', 'x.bad', 'x.2'].map((type) => entry('recipients', '["a"]', 'envelope', JSON.stringify({ type }))));
+  expect(socket.types()).toEqual(['x.1', 'x.bad', 'x.2']);
+});
+
+test.each([
+  [
+    'at once',
+    () => {
+      throw new Error('boom');
+    },
+  ],
+  ['later', () => Promise.reject(new Error('boom'))],
+])('events whose cards cannot be warmed, a fault that shows %s, go out without them', async (_, warm) => {
+  const { fanout, open } = replica({ cards: { ...hotCards, warm } });
+  const { socket } = open('a');
+  await fanout.handle([good('a')]);
+  expect(socket.frames).toHaveLength(1);
 });
 
 test('a fan-out of thousands of sockets gives others their turn, and keeps the order on every socket', async () => {

@@ -103,8 +103,13 @@ export class Fanout implements BatchHandler, TailWarmer {
   async handle(batch: readonly StreamEntry[]): Promise<void> {
     const deliveries = this.#match(batch);
     if (deliveries.length > 0) {
-      const warming = this.#warmCards(deliveries);
-      if (warming !== undefined) await warming;
+      this.#invalidate(deliveries);
+      try {
+        const warming = enrich(deliveries, this.#deps.cards);
+        if (warming !== undefined) await warming;
+      } catch (error) {
+        this.#deps.logger.error({ error }, 'cards could not be warmed: events go out with those that are there');
+      }
       await this.#write(deliveries);
     }
     const id = batch.at(-1)?.id ?? null;
@@ -130,17 +135,30 @@ export class Fanout implements BatchHandler, TailWarmer {
     const deliveries: Delivery[] = [];
     const readAtMs = this.#deps.clock.nowMs();
     let malformed = 0;
+    let failed = 0;
     for (const entry of batch) {
-      const delivery = this.#matchEntry(entry, readAtMs);
-      if (typeof delivery === 'string') {
-        malformed++;
-        this.#reject(entry, delivery);
-      } else if (delivery !== undefined) deliveries.push(delivery);
+      try {
+        const delivery = this.#matchEntry(entry, readAtMs);
+        if (typeof delivery === 'string') {
+          this.#reject(entry, delivery);
+          malformed++;
+        } else if (delivery !== undefined) deliveries.push(delivery);
+      } catch (error) {
+        failed++;
+        this.#skip(entry, error);
+      }
     }
     this.#deps.metrics.read('malformed', malformed);
+    this.#deps.metrics.read('skipped', failed);
     this.#deps.metrics.read('delivered', deliveries.length);
-    this.#deps.metrics.read('no_recipient', batch.length - malformed - deliveries.length);
+    this.#deps.metrics.read('no_recipient', batch.length - malformed - failed - deliveries.length);
     return deliveries;
+  }
+
+  /** A fault of ours over one entry. Thrown on, it would have the batch read again, with the same fault, for ever. */
+  #skip({ id }: StreamEntry, error: unknown): void {
+    this.#deps.logger.error({ id, error }, 'event could not be matched');
+    if (id !== null) this.#tail.pass(id);
   }
 
   #matchEntry({ id, fields }: StreamEntry, readAtMs: number): Delivery | MalformedReason | undefined {
@@ -161,10 +179,15 @@ export class Fanout implements BatchHandler, TailWarmer {
     this.#letters.push(this.#deps.deadLetters.bury(id, reason, fields));
   }
 
-  /** Step 4. Invalidations first: no frame of the batch may show a card that the batch itself says is old. */
-  #warmCards(deliveries: readonly Delivery[]): Promise<void> | undefined {
-    for (const { envelope } of deliveries) this.#deps.invalidation.onEvent(envelope);
-    return enrich(deliveries, this.#deps.cards);
+  /** Before step 4: no frame of the batch may show a card that the batch itself says is old. */
+  #invalidate(deliveries: readonly Delivery[]): void {
+    for (const { id, envelope } of deliveries) {
+      try {
+        this.#deps.invalidation.onEvent(envelope);
+      } catch (error) {
+        this.#deps.logger.error({ id, error }, 'event could not drop the card that it says has changed');
+      }
+    }
   }
 
   /** Steps 5 and 6. */

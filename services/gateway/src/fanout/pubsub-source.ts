@@ -26,7 +26,8 @@ const gapMark = Symbol('gap');
 
 /**
  * The starter mode: envelopes over pub/sub, at most once. There is nothing to go back to, so every loss of the connection is a hole,
- * told as soon as the subscription stands again and before anything that was published after it.
+ * told as soon as the subscription stands again and before anything that was published after it. So is a batch that the handler failed
+ * over.
  */
 export class PubsubSource implements EventSource {
   readonly name = 'pubsub source';
@@ -108,6 +109,16 @@ export class PubsubSource implements EventSource {
     const queue = this.#queue;
     this.#queue = [];
     this.#queuedBytes = 0;
+    try {
+      await this.#handleAll(queue);
+    } catch (error) {
+      // The rest of the queue goes with it. What has arrived meanwhile lies behind that hole.
+      this.#queue.unshift(gapMark);
+      throw error;
+    }
+  }
+
+  async #handleAll(queue: readonly (StreamEntry | typeof gapMark)[]): Promise<void> {
     let batch: StreamEntry[] = [];
     for (const item of queue) {
       if (item !== gapMark) batch.push(item);
