@@ -25,6 +25,12 @@ export class ConnectionLog {
     this.#limited.warn({ connection, error }, 'Redis is unreachable');
   }
 
+  /** Redis is there, and will not do what the connection is for: a right is missing, say. */
+  refused(connection: ConnectionKind, error: unknown): void {
+    this.#down.add(connection);
+    this.#limited.warn({ connection, error }, 'Redis refuses what a connection is for');
+  }
+
   /** The connection works. Says so only after a failure, and a connection that flaps says so every now and then. */
   works(connection: ConnectionKind): void {
     if (!this.#down.delete(connection)) return;

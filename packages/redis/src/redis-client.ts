@@ -15,7 +15,8 @@ export function disposable(options: ClientOptions): ClientOptions {
   return { ...options, retryStrategy: () => null, sentinelRetryStrategy: () => null };
 }
 
-function retryDelayMs(attempt: number): number {
+/** How long a connection that is to come back waits before its next attempt. */
+export function retryDelayMs(attempt: number): number {
   const ceilingMs = Math.min(maxRetryDelayMs, 25 * 2 ** Math.min(attempt, 10));
   return ceilingMs / 2 + (Math.random() * ceilingMs) / 2;
 }

@@ -1,4 +1,4 @@
-import { silentLogger, systemClock } from '@event-gateway/runtime';
+import { type Logger, silentLogger, systemClock } from '@event-gateway/runtime';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually, TestRedis } from '../test/redis-server.js';
 import { slowLine } from '../test/slow-line.js';
@@ -9,10 +9,16 @@ let redis: TestRedis;
 let connections: RedisConnections;
 let messages: string[];
 let reconnects: number;
+let lines: string[];
 
 beforeEach(async () => {
   redis = await TestRedis.start();
-  connections = new RedisConnections({ url: redis.url, commandTimeoutMs: 200 }, systemClock, silentLogger);
+  lines = [];
+  const warn = (fields: object, message: string): void => {
+    if ('connection' in fields) lines.push(`${fields.connection}: ${message}`);
+  };
+  const logger: Logger = { ...silentLogger, warn, child: () => logger };
+  connections = new RedisConnections({ url: redis.url, commandTimeoutMs: 200 }, systemClock, logger);
   messages = [];
   reconnects = 0;
   connections.subscriber.subscribe('a', (text) => messages.push(`a:${text}`));
@@ -108,6 +114,24 @@ describe('the subscriber', () => {
     expect(losses).toBe(0);
     distant.stop();
     line.close();
+  });
+
+  test('that may not subscribe asks again ever more seldom, says what is wrong, and goes on once it may', async () => {
+    const refusals = async () => Number(/cmdstat_subscribe:.*rejected_calls=(\d+)/.exec(String(await commandStats()))?.[1] ?? 0);
+    const commandStats = () => connections.command.call('INFO', 'commandstats');
+    await connections.command.call('ACL', 'SETUSER', 'default', '-subscribe');
+    await connections.command.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await eventually(async () => (await refusals()) >= 1);
+    const refusedAtMs = performance.now();
+    await eventually(async () => (await refusals()) >= 4, 6000);
+    // Three times at least the shortest wait, where the client library by itself would have needed an eighth of a second.
+    expect(performance.now() - refusedAtMs).toBeGreaterThan(500);
+    expect(connections.isUp('subscriber')).toBe(false);
+    expect(lines).toEqual(['subscriber: Redis refuses what a connection is for']);
+    await connections.command.call('ACL', 'SETUSER', 'default', '+subscribe');
+    await eventually(() => reconnects === 1, 6000);
+    await publish('a', 'again');
+    await eventually(() => messages.includes('a:again'));
   });
 
   test('subscribes again after a restart of Redis', async () => {

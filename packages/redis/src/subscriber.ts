@@ -1,7 +1,8 @@
-import { type Clock, every, type Timer } from '@event-gateway/runtime';
+import { Backoff, type Clock, every, type Timer } from '@event-gateway/runtime';
 import { Redis } from 'ioredis';
 import type { ConnectionLog } from './connection-log.js';
-import { reconnecting } from './redis-client.js';
+import { reconnecting, retryDelayMs } from './redis-client.js';
+import { RedisReplyError, toRedisError } from './redis-errors.js';
 import { clientOptions, type RedisOptions } from './redis-options.js';
 
 type OnMessage = (bytes: Buffer) => void;
@@ -34,6 +35,12 @@ export class SubscriberConnection implements Subscriber {
   #wasConfirmed = false;
   #isConfirmed = false;
   #watchdog: Timer | undefined;
+  /**
+   * The client library counts its attempts from the last connection that stood, and one on which Redis refuses to subscribe has stood: by
+   * itself it would come back some 25 times a second for ever.
+   */
+  readonly #afterRefusal = new Backoff({ minMs: 200, maxMs: 5000 });
+  #refusalDelayMs: number | undefined;
   /** Came in one packet with the confirmation: whoever must hear of the reconnect first has not heard of it yet. */
   readonly #early: [channel: string, message: Buffer][] = [];
 
@@ -43,7 +50,11 @@ export class SubscriberConnection implements Subscriber {
     this.#firstConfirmation = new Promise((resolve) => {
       this.#confirmFirst = resolve;
     });
-    this.#redis = new Redis({ ...reconnecting(clientOptions(options, 'gateway.subscriber')), commandTimeout: options.commandTimeoutMs });
+    this.#redis = new Redis({
+      ...reconnecting(clientOptions(options, 'gateway.subscriber')),
+      retryStrategy: (attempt) => this.#reconnectDelayMs(attempt),
+      commandTimeout: options.commandTimeoutMs,
+    });
     this.#redis.on('error', (error: unknown) => log.failed('subscriber', error));
     this.#redis.on('close', () => {
       this.#isConfirmed = false;
@@ -95,12 +106,13 @@ export class SubscriberConnection implements Subscriber {
     try {
       await this.#subscribeToAll();
     } catch (error) {
-      this.#replace(error);
+      this.#replace(toRedisError(error, 'SUBSCRIBE'));
       return;
     }
     this.#isConfirmed = this.#redis.status === 'ready';
     if (!this.#isConfirmed || !isNewConnection) return;
     this.#log.works('subscriber');
+    this.#afterRefusal.reset();
     if (this.#wasConfirmed) for (const fn of this.#onReconnected) fn();
     this.#wasConfirmed = true;
     this.#confirmFirst();
@@ -125,14 +137,24 @@ export class SubscriberConnection implements Subscriber {
     } catch (error) {
       // The answer waits behind a flood of messages, which is no silence.
       if (this.#redis.stream === stream && stream.bytesRead > bytesRead) return;
-      this.#replace(error);
+      this.#replace(toRedisError(error, 'PING'));
     }
   }
 
-  #replace(error: unknown): void {
+  #replace(error: Error): void {
     this.#isConfirmed = false;
-    this.#log.failed('subscriber', error);
-    if (this.#redis.status === 'ready') this.#redis.disconnect(true);
+    const isRefusal = error instanceof RedisReplyError;
+    if (isRefusal) this.#log.refused('subscriber', error);
+    else this.#log.failed('subscriber', error);
+    if (this.#redis.status !== 'ready') return;
+    if (isRefusal) this.#refusalDelayMs = this.#afterRefusal.next();
+    this.#redis.disconnect(true);
+  }
+
+  #reconnectDelayMs(attempt: number): number {
+    const delayMs = this.#refusalDelayMs ?? retryDelayMs(attempt);
+    this.#refusalDelayMs = undefined;
+    return delayMs;
   }
 
   #dispatch(channel: string, message: Buffer): void {
