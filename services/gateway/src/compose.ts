@@ -43,8 +43,9 @@ import { InternalApi } from './internal-api/internal-api.js';
 import { Canary } from './lifecycle/canary.js';
 import { Drain } from './lifecycle/drain.js';
 import { LoopLag } from './lifecycle/loop-lag.js';
-import { Readiness } from './lifecycle/readiness.js';
+import { Readiness, type ReadinessInputs } from './lifecycle/readiness.js';
 import { declareReplicaMetrics } from './lifecycle/replica-metrics.js';
+import { SubscriptionWatch } from './lifecycle/subscription-watch.js';
 import { Presence } from './presence/presence.js';
 import { Fence } from './replica/fence.js';
 import { GroupJanitor } from './replica/group-janitor.js';
@@ -192,9 +193,10 @@ function composeHandshake({ config, clock, logger, metrics, redis, hub }: House,
   const readiness = new Readiness({
     isJwksLoaded: () => jwks.isLoaded,
     isFenced: () => bus.source.isReady().includes('fence'),
-    hasBacklog: () => bus.source.isReady().some((reason) => reason !== 'fence') || !redis.isUp('subscriber'),
-    isCanaryLate: () => bus.isCanaryLate(),
+    hasBacklog: () => bus.source.isReady().some((reason) => reason !== 'fence'),
+    ...bus.arrival,
     isRedisUp: () => redis.isUp('command'),
+    isSubscriberUp: () => redis.isUp('subscriber'),
     isDraining,
   });
   const loopLag = new LoopLag({ clock }, { maxLoopLagMs: config.MAX_LOOP_LAG_MS });
@@ -375,7 +377,8 @@ interface Bus {
   readonly registry: ReplicaRegistry;
   readonly janitor: GroupJanitor;
   readonly readers: readonly Component[];
-  isCanaryLate(): boolean;
+  /** Whether events that are published arrive here. */
+  readonly arrival: Pick<ReadinessInputs, 'isCanaryLate' | 'isCutOff'>;
 }
 
 /** Where events come from: the stream through this replica's own group, behind its fence; or pub/sub. */
@@ -409,7 +412,8 @@ function composeBus(house: House, fanout: Fanout, isDraining: () => boolean, onF
       { subscriber: redis.subscriber, clock, logger, handler: fanout, metrics: streamMetrics },
       { channel: config.EVENT_STREAM, readBatchEntries: config.READ_BATCH_ENTRIES },
     );
-    return { source, registry, janitor, readers: [source], isCanaryLate: () => false };
+    const watch = new SubscriptionWatch(redis, clock, { maxDelayMs: config.READY_MAX_LAG_MS });
+    return { source, registry, janitor, readers: [watch, source], arrival: { isCanaryLate: () => false, isCutOff: () => watch.isLate() } };
   }
   const canary = new Canary(redis.command, clock, logger, metrics, {
     replicaId: config.REPLICA_ID,
@@ -432,7 +436,7 @@ function composeBus(house: House, fanout: Fanout, isDraining: () => boolean, onF
     },
   );
   lagOf = () => source.lag;
-  return { source, registry, janitor, readers: [canary, source], isCanaryLate: () => canary.isLate() };
+  return { source, registry, janitor, readers: [canary, source], arrival: { isCanaryLate: () => canary.isLate(), isCutOff: () => false } };
 }
 
 interface Door {

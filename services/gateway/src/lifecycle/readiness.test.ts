@@ -1,7 +1,16 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Readiness } from './readiness.js';
 
-const fine = { isJwksLoaded: true, isFenced: false, hasBacklog: false, isCanaryLate: false, isRedisUp: true, isDraining: false };
+const fine = {
+  isJwksLoaded: true,
+  isFenced: false,
+  hasBacklog: false,
+  isCanaryLate: false,
+  isRedisUp: true,
+  isSubscriberUp: true,
+  isCutOff: false,
+  isDraining: false,
+};
 
 let state: Record<keyof typeof fine, boolean>;
 let readiness: Readiness;
@@ -13,13 +22,15 @@ beforeEach(() => {
     hasBacklog: () => state.hasBacklog,
     isCanaryLate: () => state.isCanaryLate,
     isRedisUp: () => state.isRedisUp,
+    isSubscriberUp: () => state.isSubscriberUp,
+    isCutOff: () => state.isCutOff,
     isDraining: () => state.isDraining,
   });
 });
 
 describe('before it has been ready', () => {
   test('everything that is missing is told, in a fixed order', () => {
-    state = { isJwksLoaded: false, isFenced: true, hasBacklog: true, isCanaryLate: true, isRedisUp: false, isDraining: true };
+    state = { ...fine, isJwksLoaded: false, isFenced: true, hasBacklog: true, isCanaryLate: true, isRedisUp: false, isDraining: true };
     expect(readiness.report()).toEqual({ ready: false, reasons: ['jwks', 'fence', 'backlog', 'canary', 'redis', 'draining'] });
     expect(readiness.hasBeenReady).toBe(false);
   });
@@ -30,6 +41,7 @@ describe('before it has been ready', () => {
     ['backlog', { hasBacklog: true }],
     ['canary', { isCanaryLate: true }],
     ['redis', { isRedisUp: false }],
+    ['redis', { isSubscriberUp: false }],
     ['draining', { isDraining: true }],
   ])('%s alone keeps it from being ready', (reason, fault) => {
     Object.assign(state, fault);
@@ -47,7 +59,7 @@ describe('once it has been ready', () => {
   beforeEach(() => expect(readiness.report()).toEqual({ ready: true }));
 
   test('an unreachable Redis is a degradation, whatever follows from it', () => {
-    Object.assign(state, { isRedisUp: false, isFenced: true, isCanaryLate: true, hasBacklog: true });
+    Object.assign(state, { isRedisUp: false, isSubscriberUp: false, isFenced: true, isCanaryLate: true, isCutOff: true, hasBacklog: true });
     expect(readiness.report()).toEqual({ ready: true, degraded: ['redis'] });
     expect(readiness.hasBeenReady).toBe(true);
   });
@@ -55,10 +67,16 @@ describe('once it has been ready', () => {
   test.each([
     ['fence', { isFenced: true }],
     ['canary', { isCanaryLate: true }],
+    ['redis', { isSubscriberUp: false, isCutOff: true }],
     ['draining', { isDraining: true }],
   ])('%s is a fault of this replica', (reason, fault) => {
     Object.assign(state, fault);
     expect(readiness.report()).toEqual({ ready: false, reasons: [reason] });
+  });
+
+  test('a subscriber that is down is a degradation while events arrive without it', () => {
+    state.isSubscriberUp = false;
+    expect(readiness.report()).toEqual({ ready: true, degraded: ['redis'] });
   });
 
   test('draining counts without Redis too', () => {

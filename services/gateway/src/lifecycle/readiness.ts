@@ -11,7 +11,12 @@ export interface ReadinessInputs {
   hasBacklog(): boolean;
   /** The canary has not come back in time through the reader. */
   isCanaryLate(): boolean;
+  /** Commands are answered. */
   isRedisUp(): boolean;
+  /** What is published arrives. */
+  isSubscriberUp(): boolean;
+  /** Redis answers, but what it publishes has not arrived for too long, and events come that way (FANOUT=pubsub). */
+  isCutOff(): boolean;
   isDraining(): boolean;
 }
 
@@ -41,7 +46,7 @@ export class Readiness {
   report(): ReadinessReport {
     const reasons = this.hasBeenReady ? this.#ownFaults() : this.#missing();
     if (reasons.length > 0) return { ready: false, reasons };
-    return this.#inputs.isRedisUp() ? { ready: true } : { ready: true, degraded: ['redis'] };
+    return this.#isRedisWhole() ? { ready: true } : { ready: true, degraded: ['redis'] };
   }
 
   #missing(): UnreadyReason[] {
@@ -51,7 +56,7 @@ export class Readiness {
       fence: inputs.isFenced(),
       backlog: inputs.hasBacklog(),
       canary: inputs.isCanaryLate(),
-      redis: !inputs.isRedisUp(),
+      redis: !this.#isRedisWhole(),
       draining: inputs.isDraining(),
     });
   }
@@ -60,7 +65,16 @@ export class Readiness {
   #ownFaults(): UnreadyReason[] {
     const inputs = this.#inputs;
     const isUp = inputs.isRedisUp();
-    return those({ fence: isUp && inputs.isFenced(), canary: isUp && inputs.isCanaryLate(), draining: inputs.isDraining() });
+    return those({
+      fence: isUp && inputs.isFenced(),
+      canary: isUp && inputs.isCanaryLate(),
+      redis: isUp && inputs.isCutOff(),
+      draining: inputs.isDraining(),
+    });
+  }
+
+  #isRedisWhole(): boolean {
+    return this.#inputs.isRedisUp() && this.#inputs.isSubscriberUp();
   }
 }
 
