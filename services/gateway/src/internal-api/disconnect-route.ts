@@ -7,10 +7,10 @@ import {
   isCloseReason,
   MAX_CLOSE_REASON_BYTES,
 } from '@event-gateway/protocol';
+import { RedisUnavailableError } from '@event-gateway/redis';
 import type { Logger } from '@event-gateway/runtime';
 import { type Answer, json, refused } from './answer.js';
 import { readJsonObject } from './read-json-object.js';
-import { isRedisUnavailable } from './redis-fault.js';
 import type { RouteRequest } from './router.js';
 
 /** How a message reaches every replica, this one included. Rejects when Redis cannot be reached. */
@@ -31,7 +31,7 @@ export function disconnectRoute(publish: PublishControl, logger: Logger): (reque
     try {
       await publish({ op: 'disconnect', userId, code, reason });
     } catch (error) {
-      if (isRedisUnavailable(error)) return refused('redis_unavailable', 'the other replicas cannot be told now');
+      if (error instanceof RedisUnavailableError) return refused('redis_unavailable', 'the other replicas cannot be told now');
       throw error;
     }
     logger.info({ code }, 'administrator disconnects a user');

@@ -1,14 +1,11 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { type ControlMessage, decodeControlMessage, encodeControlMessage, type ReplicaRow, type UserId } from '@event-gateway/protocol';
+import { RedisUnavailableError } from '@event-gateway/redis';
 import { FakeClock, silentLogger } from '@event-gateway/runtime';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Control } from './control.js';
 import { InternalApi, type InternalApiDeps } from './internal-api.js';
-
-class RedisDown extends Error {
-  readonly code = 'REDIS_UNAVAILABLE';
-}
 
 const row: ReplicaRow = {
   replica_id: 'r0',
@@ -148,7 +145,7 @@ describe('presence', () => {
   });
 
   test('says unknown and degraded when Redis is down', async () => {
-    await start({ presence: { query: () => Promise.reject(new RedisDown()) } });
+    await start({ presence: { query: () => Promise.reject(new RedisUnavailableError('down')) } });
     const got = await ask('/internal/presence?users=a,b');
     expect([got.status, got.json]).toEqual([200, { presence: { a: { status: 'unknown' }, b: { status: 'unknown' } }, degraded: true }]);
   });
@@ -228,7 +225,7 @@ describe('disconnect', () => {
   });
 
   test('503 when Redis is down', async () => {
-    await start({ publishControl: () => Promise.reject(new RedisDown()) });
+    await start({ publishControl: () => Promise.reject(new RedisUnavailableError('down')) });
     const got = await post('/internal/users/alice/disconnect');
     expect([got.status, got.json.error.code]).toEqual([503, 'redis_unavailable']);
   });
@@ -258,7 +255,7 @@ describe('replicas', () => {
   });
 
   test('503 when Redis is down', async () => {
-    await start({ replicas: { list: () => Promise.reject(new RedisDown()) } });
+    await start({ replicas: { list: () => Promise.reject(new RedisUnavailableError('down')) } });
     expect((await ask('/internal/replicas')).status).toBe(503);
   });
 });

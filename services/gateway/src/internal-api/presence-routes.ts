@@ -1,8 +1,8 @@
 import { asUserIds, MAX_PRESENCE_QUERY_USERS, type PresenceStatus, type UserId } from '@event-gateway/protocol';
+import { RedisUnavailableError } from '@event-gateway/redis';
 import type { Clock } from '@event-gateway/runtime';
 import { type Answer, json, refused } from './answer.js';
 import { readJsonObject } from './read-json-object.js';
-import { isRedisUnavailable } from './redis-fault.js';
 import type { Handler } from './router.js';
 
 interface FoundEntry {
@@ -57,7 +57,7 @@ function describe(users: readonly UserId[], found: FoundPresence | undefined): A
 async function queryInTime(presence: PresenceQuery, users: readonly UserId[], clock: Clock): Promise<FoundPresence | undefined> {
   const answered = new AbortController();
   const found = presence.query(users).catch((error: unknown) => {
-    if (isRedisUnavailable(error)) return undefined;
+    if (error instanceof RedisUnavailableError) return undefined;
     throw error;
   });
   try {

@@ -1,6 +1,6 @@
 import type { ReplicaRow } from '@event-gateway/protocol';
+import { RedisUnavailableError } from '@event-gateway/redis';
 import { type Answer, json, refused } from './answer.js';
-import { isRedisUnavailable } from './redis-fault.js';
 
 export interface ReplicaList {
   /** At most 2 s old. Rejects when Redis cannot be reached. */
@@ -13,7 +13,7 @@ export function replicasRoute(replicas: ReplicaList): () => Promise<Answer> {
     try {
       return json(200, { replicas: await replicas.list() });
     } catch (error) {
-      if (isRedisUnavailable(error)) return refused('redis_unavailable', 'the fleet cannot be listed now');
+      if (error instanceof RedisUnavailableError) return refused('redis_unavailable', 'the fleet cannot be listed now');
       throw error;
     }
   };
