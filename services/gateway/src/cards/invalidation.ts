@@ -6,6 +6,7 @@ import {
   type UserCard,
   type UserId,
 } from '@event-gateway/protocol';
+import { channels } from '@event-gateway/redis';
 import { type Clock, type Logger, RateLimitedLog } from '@event-gateway/runtime';
 
 export interface InvalidatedCards {
@@ -21,11 +22,10 @@ export interface InvalidationChannels {
   onReconnected(listener: () => void): void;
 }
 
-/** Contract 2.2. */
-const userUpdated = 'user.updated';
-const conversationChannels = ['conversation.updated', 'member.changed'] as const;
+/** What makes a conversation's card old; the events of the stream have the same names. */
+const conversationChannels = [channels.conversationUpdated, channels.memberChanged];
 /** A conversation that nobody knew may have been looked for already, and its absence been remembered. */
-const conversationEvents: ReadonlySet<string> = new Set([...conversationChannels, 'conversation.created']);
+const conversationEvents: ReadonlySet<string> = new Set<string>([...conversationChannels, 'conversation.created']);
 
 /**
  * Drops cards that have changed. Pub/sub is the authority: events of the stream are looked at only where they concern somebody
@@ -40,10 +40,10 @@ export class CardInvalidation {
     this.#log = new RateLimitedLog(logger, clock);
   }
 
-  listen(channels: InvalidationChannels): void {
-    channels.subscribe(userUpdated, (text) => this.#onUserUpdated(text));
-    for (const channel of conversationChannels) channels.subscribe(channel, (text) => this.#onConversationChanged(text));
-    channels.onReconnected(() => this.#cards.suspectAll());
+  listen(subscriber: InvalidationChannels): void {
+    subscriber.subscribe(channels.userUpdated, (text) => this.#onUserUpdated(text));
+    for (const channel of conversationChannels) subscriber.subscribe(channel, (text) => this.#onConversationChanged(channel, text));
+    subscriber.onReconnected(() => this.#cards.suspectAll());
   }
 
   /** An event that concerns somebody here; all events of a batch come by before its cards are fetched. */
@@ -54,13 +54,13 @@ export class CardInvalidation {
 
   #onUserUpdated(text: string): void {
     const message = decodeUserUpdated(text);
-    if (message === undefined) this.#malformed(userUpdated);
+    if (message === undefined) this.#malformed(channels.userUpdated);
     else this.#cards.invalidateUser(message.userId, message.card);
   }
 
-  #onConversationChanged(text: string): void {
+  #onConversationChanged(channel: string, text: string): void {
     const message = decodeConversationChanged(text);
-    if (message === undefined) this.#malformed('conversation.updated');
+    if (message === undefined) this.#malformed(channel);
     else this.#cards.invalidateConversation(message.conversationId);
   }
 
