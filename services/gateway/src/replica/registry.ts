@@ -90,7 +90,8 @@ export class ReplicaRegistry {
     this.#figures = figures;
     this.#onFencedOut = onFencedOut;
     this.#options = options;
-    // Three renewals may fail before the lease is lost.
+    // The longest time between two renewals, every 3 s of a lease of 10 s: two in a row may fail. The figures, which go along with them,
+    // have the lease renewed more often than that where it is long.
     this.#renewEveryMs = options.leaseTtlMs * 0.3;
     this.#watch = new TakeoverWatch(this.#renewEveryMs);
     this.#startedAt = new Date(clock.wallMs()).toISOString();
