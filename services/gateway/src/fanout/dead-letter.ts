@@ -8,7 +8,7 @@ const buryEntry = LuaScript.load(new URL('./scripts/bury-entry.lua', import.meta
 const claimTtlMs = 3_600_000;
 /** Letters that wait for Redis to come back; more are dropped, with a line in the log. Each is at most 64 KiB. */
 const maxWaiting = 256;
-/** How long a batch waits for its letters. */
+/** Between two attempts to write what waits: no reader stands still for it meanwhile. */
 const retryEveryMs = 500;
 
 export interface DeadLetterOptions {
