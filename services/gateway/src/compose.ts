@@ -192,8 +192,8 @@ function composeHandshake({ config, clock, logger, metrics, redis, hub }: House,
   const isDraining = (): boolean => drain.isDraining;
   const readiness = new Readiness({
     isJwksLoaded: () => jwks.isLoaded,
-    isFenced: () => bus.source.isReady().includes('fence'),
-    hasBacklog: () => bus.source.isReady().some((reason) => reason !== 'fence'),
+    isFenced: () => bus.source.unreadyReasons().includes('fence'),
+    hasBacklog: () => bus.source.unreadyReasons().some((reason) => reason !== 'fence'),
     ...bus.arrival,
     isRedisUp: () => redis.isUp('command'),
     isSubscriberUp: () => redis.isUp('subscriber'),

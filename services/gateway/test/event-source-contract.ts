@@ -42,9 +42,9 @@ export function eventSourceContract(name: string, make: () => Promise<SourceUnde
 
     test('is ready when it receives, and goes on by itself after its connection was cut', async () => {
       const { source, handler, publish, cut } = await make();
-      expect(source.isReady()).toEqual([]);
+      expect(source.unreadyReasons()).toEqual([]);
       await cut();
-      await eventually(() => source.isReady().length === 0);
+      await eventually(() => source.unreadyReasons().length === 0);
       await publish(['after']);
       await eventually(() => expect(handler.names).toEqual(['after']));
     });

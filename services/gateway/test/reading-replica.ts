@@ -172,7 +172,7 @@ export async function startReadingReplica(
   const replica = createReadingReplica(server, replicaId, options);
   replica.connections.start();
   replica.source.start();
-  await eventually(() => replica.source.isReady().length === 0, { what: 'ready' });
+  await eventually(() => replica.source.unreadyReasons().length === 0, { what: 'ready' });
   return replica;
 }
 

@@ -51,7 +51,7 @@ async function makePubsubSource(): Promise<SourceUnderTest & { handler: PubsubHa
   connections.subscriber.subscribe('probe', () => probes++);
   source.start();
   connections.start();
-  await eventually(() => source.isReady().length === 0);
+  await eventually(() => source.unreadyReasons().length === 0);
   return {
     source,
     handler,

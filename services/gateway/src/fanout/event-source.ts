@@ -56,8 +56,8 @@ export interface EventSource {
   readonly barrier: StreamId | null;
   /** The cursor may be from before a loss of data: nothing shows what has been published after it. */
   isFromLostEpoch(cursor: StreamId): boolean;
-  /** Empty: it has caught up at least once and reads. */
-  isReady(): readonly SourceReason[];
+  /** Why it is not ready; none when it has caught up at least once and reads. */
+  unreadyReasons(): readonly SourceReason[];
   /** The stream's last id as Redis knows it now; undefined when it cannot be told. */
   whoIsLast(): Promise<StreamId | undefined>;
 }

@@ -53,7 +53,7 @@ export class PubsubSource implements EventSource {
     return false;
   }
 
-  isReady(): readonly SourceReason[] {
+  unreadyReasons(): readonly SourceReason[] {
     return this.#deps.subscriber.isUp ? [] : ['redis'];
   }
 

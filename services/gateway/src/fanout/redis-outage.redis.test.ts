@@ -56,7 +56,7 @@ async function startEverything(redis: RedisServer): Promise<{ lines: string[]; s
     connections.stop();
     await Promise.all(parts.map((part) => part.stop()));
   });
-  await eventually(() => source.isReady().length === 0);
+  await eventually(() => source.unreadyReasons().length === 0);
   return { lines, source, handler };
 }
 
@@ -86,7 +86,7 @@ describe('a Redis that is gone for a while', () => {
         expect(handler.names).toContain('after');
       });
       expect(performance.now() - backAtMs).toBeLessThan(2000);
-      await eventually(() => source.isReady().length === 0);
+      await eventually(() => source.unreadyReasons().length === 0);
       expect(lines.length).toBeLessThanOrEqual(10);
     },
   );

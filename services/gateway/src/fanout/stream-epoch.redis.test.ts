@@ -177,9 +177,9 @@ describe('a Redis that may have lost writes', () => {
   test('a pause of Redis is no loss', async () => {
     const replica = await startReadingReplica(server, 'r1');
     server.pause();
-    await eventually(() => replica.source.isReady().includes('redis'));
+    await eventually(() => replica.source.unreadyReasons().includes('redis'));
     server.resume();
-    await eventually(() => replica.source.isReady().length === 0);
+    await eventually(() => replica.source.unreadyReasons().length === 0);
     await publish(server, ['a']);
     await handledAll(replica, ['a']);
     expect(replica.handler.gaps).toEqual([]);
@@ -224,11 +224,11 @@ test('Redis away at the start: it waits, and reads when Redis comes', async () =
   const replica = createReadingReplica(server, 'r1');
   replica.connections.start();
   replica.source.start();
-  await eventually(() => expect(replica.source.isReady()).toContain('redis'));
+  await eventually(() => expect(replica.source.unreadyReasons()).toContain('redis'));
   expect(replica.source.handledId).toBeNull();
   expect(await replica.source.whoIsLast()).toBeUndefined();
   await server.start();
-  await eventually(() => replica.source.isReady().length === 0);
+  await eventually(() => replica.source.unreadyReasons().length === 0);
   const [id] = await publish(server, ['a']);
   await handledAll(replica, ['a']);
   expect(await replica.source.whoIsLast()).toBe(id);

@@ -84,7 +84,7 @@ async function runSchedule(
   }
   isPublishing = false;
   await publishing;
-  await eventually(() => replicas.every(({ source }) => source.isReady().length === 0), { timeoutMs: 5000 });
+  await eventually(() => replicas.every(({ source }) => source.unreadyReasons().length === 0), { timeoutMs: 5000 });
   await sleep(1200); // a change of epoch is noticed within a second
   await server.call('XADD', stream, '*', 'envelope', 'end');
   for (const { handler } of replicas) await eventually(() => expect(handler.names.at(-1)).toBe('end'), { timeoutMs: 5000 });

@@ -232,7 +232,7 @@ describe('the old backlog at a start', () => {
     expect(handler.tail).toEqual([]);
     expect(compareStreamIds(String(handler.tailStart), old(29))).toBeGreaterThan(0);
     await eventually(async () => expect(await groupRow(server, 'gateway-r1')).toMatchObject({ pending: 0, lag: 0, entriesRead: 35 }));
-    expect(source.isReady()).toEqual([]);
+    expect(source.unreadyReasons()).toEqual([]);
   });
 
   test('that is all there is leaves the position at the end of the stream', async () => {

@@ -162,7 +162,7 @@ describe('warm-up', () => {
     replica.handler.tailLimit = 20;
     replica.connections.start();
     replica.source.start();
-    await eventually(() => replica.source.isReady().length === 0);
+    await eventually(() => replica.source.unreadyReasons().length === 0);
     expect(replica.handler.tail).toEqual(names('old', 100).slice(80));
   });
 
@@ -187,7 +187,7 @@ describe('blocking reads', () => {
     await eventually(() => expect(handler.names).toEqual(['a']));
     server.pause();
     const published = publish(server, ['b', 'c']); // waits in the socket
-    await eventually(() => source.isReady().includes('redis'));
+    await eventually(() => source.unreadyReasons().includes('redis'));
     server.resume();
     const resumedAtMs = performance.now();
     await published;
@@ -288,7 +288,7 @@ test('a replica whose reads are always full is ready when it is no longer late',
   const { handler, source } = await startReadingReplica(server, 'r1', { readBatchEntries: 1 });
   await publish(server, names('e', 20));
   await eventually(() => expect(handler.names).toHaveLength(20));
-  await eventually(() => source.isReady().length === 0);
+  await eventually(() => source.unreadyReasons().length === 0);
 });
 
 describe('draining', () => {
@@ -316,7 +316,7 @@ describe('draining', () => {
   test('ends at once while Redis is away', async () => {
     const { source } = await startReadingReplica(server, 'r1');
     server.pause();
-    await eventually(() => source.isReady().includes('redis'));
+    await eventually(() => source.unreadyReasons().includes('redis'));
     const startedAtMs = performance.now();
     await source.drain();
     expect(performance.now() - startedAtMs).toBeLessThan(2000);

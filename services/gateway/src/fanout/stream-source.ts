@@ -103,7 +103,7 @@ export class StreamSource implements EventSource {
     return this.#lag;
   }
 
-  isReady(): readonly SourceReason[] {
+  unreadyReasons(): readonly SourceReason[] {
     const reasons: SourceReason[] = [];
     if (!this.#deps.fence.isHeld) reasons.push('fence');
     if (!this.#state.hasCaughtUp) reasons.push('backlog');

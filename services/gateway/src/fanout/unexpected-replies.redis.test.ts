@@ -67,7 +67,7 @@ const ofCommand =
 
 async function startReading(): Promise<void> {
   replica.source.start();
-  await eventually(() => replica.source.isReady().length === 0);
+  await eventually(() => replica.source.unreadyReasons().length === 0);
 }
 
 const ownStream = keys.canary('r1');
@@ -127,7 +127,7 @@ describe('a reader that is told what it does not understand', () => {
     await startReading();
     spoil = { isMeant: ofCommand('XREADGROUP'), reply: () => Buffer.from('OK') };
     await eventually(() => expect(lines.map(({ message }) => message)).toContain('loop failed, backing off'));
-    expect(replica.source.isReady()).toContain('redis');
+    expect(replica.source.unreadyReasons()).toContain('redis');
   });
 
   test('without a canary of its own says why, instead of looking for its group for ever', async () => {
@@ -135,7 +135,7 @@ describe('a reader that is told what it does not understand', () => {
     spoil = { isMeant, reply: () => new RedisReplyError('NOPERM no permission') };
     replica.source.start();
     await eventually(() => expect(lines).toContainEqual(expect.objectContaining({ error: expect.any(RedisReplyError) })));
-    expect(replica.source.isReady()).not.toEqual([]);
+    expect(replica.source.unreadyReasons()).not.toEqual([]);
   });
 
   test('whose group is gone at every look says so', async () => {
@@ -162,7 +162,7 @@ describe('counting a backlog', () => {
     replica.source.start();
     await eventually(() => expect(lines.map(({ message }) => message)).toContain('loop failed, backing off'));
     spoil = undefined;
-    await eventually(() => replica.source.isReady().length === 0);
+    await eventually(() => replica.source.unreadyReasons().length === 0);
     expect(replica.handler.skippedCount).toBe(10);
   });
 });
@@ -178,11 +178,11 @@ describe('the fence', () => {
 
   test('is not held by an answer that nobody understands', async () => {
     startFenced(fenced);
-    await eventually(() => fenced.source.isReady().length === 0);
+    await eventually(() => fenced.source.unreadyReasons().length === 0);
     spoil = { isMeant: ofScript('../replica/scripts/renew-lease.lua'), reply: () => Buffer.from('OK') };
     await killReader(server, 'r2');
     await eventually(() => expect(lines.map(({ message }) => message)).toContain('loop failed, backing off'));
-    expect(fenced.source.isReady()).toContain('redis');
+    expect(fenced.source.unreadyReasons()).toContain('redis');
     expect(fenced.isFencedOut()).toBe(false);
   });
 
@@ -191,18 +191,18 @@ describe('the fence', () => {
     ['a lease that is gone at every look', 'absent', 'not admitted to read: the lease is claimed again'],
   ])('admits nobody on %s, and says so', async (_, reply, line) => {
     startFenced(fenced);
-    await eventually(() => fenced.source.isReady().length === 0);
+    await eventually(() => fenced.source.unreadyReasons().length === 0);
     spoil = { isMeant: ofScript('../replica/scripts/register-reader.lua'), reply: () => Buffer.from(reply) };
     await killReader(server, 'r2');
     await eventually(() => expect(lines.map(({ message }) => message)).toContain(line));
-    expect(fenced.source.isReady()).toContain('redis');
+    expect(fenced.source.unreadyReasons()).toContain('redis');
     spoil = undefined;
-    await eventually(() => fenced.source.isReady().length === 0);
+    await eventually(() => fenced.source.unreadyReasons().length === 0);
   });
 
   test('that is not confirmed in time stops the reader with a word', async () => {
     startFenced(fenced);
-    await eventually(() => fenced.source.isReady().length === 0);
+    await eventually(() => fenced.source.unreadyReasons().length === 0);
     await fenced.registry.stop();
     await eventually(() =>
       expect(lines.map(({ message }) => message)).toContain('the lease is not confirmed: nothing is read until it is'),

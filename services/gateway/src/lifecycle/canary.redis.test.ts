@@ -55,7 +55,7 @@ describe('the canary', () => {
   test('is late when the loop is stuck although everything else is well, and in time again afterwards', async () => {
     replica.source.start();
     canary.start();
-    await eventually(() => replica.source.isReady().length === 0);
+    await eventually(() => replica.source.unreadyReasons().length === 0);
     replica.handler.hold();
     await publish(server, ['a']);
     await eventually(() => canary.isLate());
@@ -108,7 +108,7 @@ describe('the canary', () => {
   test('is watched on when its stream begins anew with lower ids', async () => {
     replica.source.start();
     canary.start();
-    await eventually(() => replica.source.isReady().length === 0);
+    await eventually(() => replica.source.unreadyReasons().length === 0);
     await server.call('XADD', 'gateway.canary:r1', '99999999999999-1', 'at_ms', '0');
     await eventually(async () =>
       expect(String(await server.call('XREVRANGE', 'gateway.canary:r1', '+', '-'))).toContain('99999999999999-2'),

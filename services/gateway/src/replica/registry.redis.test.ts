@@ -26,7 +26,7 @@ function start(replicaId: string, options?: FencedReplicaOptions): FencedReplica
 
 async function ready(replicaId: string, options?: FencedReplicaOptions): Promise<FencedReplica> {
   const replica = start(replicaId, options);
-  await eventually(() => replica.source.isReady().length === 0);
+  await eventually(() => replica.source.unreadyReasons().length === 0);
   return replica;
 }
 
@@ -103,23 +103,23 @@ describe('the fence', () => {
     await publish(server, ['a']);
     await eventually(() => expect(first.handler.names).toEqual(['a']));
     await eventually(() => performance.now() - startedAtMs > 2500); // more than two leases
-    expect(second.source.isReady()).toContain('fence');
+    expect(second.source.unreadyReasons()).toContain('fence');
     expect(second.handler.names).toEqual([]);
     expect(first.isFencedOut()).toBe(false);
-    expect(first.source.isReady()).toEqual([]);
+    expect(first.source.unreadyReasons()).toEqual([]);
   });
 
   test('after kill -9 it takes over when the lease ends, and nothing is lost', async () => {
     const first = await ready('r1');
     const second = start('r1');
-    await eventually(() => expect(second.source.isReady()).toContain('fence'));
+    await eventually(() => expect(second.source.unreadyReasons()).toContain('fence'));
     first.handler.hold();
     await publish(server, ['a', 'b']);
     await eventually(() => first.handler.isHandling);
     const dead = first.die();
     const diedAtMs = performance.now();
     await publish(server, ['c']);
-    await eventually(() => second.source.isReady().length === 0);
+    await eventually(() => second.source.unreadyReasons().length === 0);
     expect(performance.now() - diedAtMs).toBeLessThan(1000 + 600); // the lease, and a look
     await eventually(() => expect(second.handler.story).toEqual(['a', 'b', 'c']));
     await dead;
@@ -137,16 +137,16 @@ describe('the fence', () => {
   test('an outage of Redis longer than the lease does not let a duplicate kill the healthy one', async () => {
     const first = await ready('r1');
     const second = start('r1');
-    await eventually(() => expect(second.source.isReady()).toContain('fence'));
+    await eventually(() => expect(second.source.unreadyReasons()).toContain('fence'));
     server.pause();
     const pausedAtMs = performance.now();
     await eventually(() => performance.now() - pausedAtMs > 2000); // two leases
     server.resume();
-    await eventually(() => first.source.isReady().length === 0);
+    await eventually(() => first.source.unreadyReasons().length === 0);
     const resumedAtMs = performance.now();
     await eventually(() => performance.now() - resumedAtMs > 1500);
     expect(first.isFencedOut()).toBe(false);
-    expect(second.source.isReady()).toContain('fence');
+    expect(second.source.unreadyReasons()).toContain('fence');
     await publish(server, ['a']);
     await eventually(() => expect(first.handler.story).toEqual(['a']));
     expect(second.handler.names).toEqual([]);
@@ -158,11 +158,11 @@ describe('the fence', () => {
     const first = start('r1', { registryClock: clock, readBlockMs: 30_000 });
     await eventually(async () => {
       if (!first.registry.isHeld) await clock.advance(50);
-      return first.source.isReady().length === 0;
+      return first.source.unreadyReasons().length === 0;
     });
     const stopped = String(await server.call('GET', 'gateway.reader:r1'));
     const successor = start('r1');
-    await eventually(() => successor.source.isReady().length === 0);
+    await eventually(() => successor.source.unreadyReasons().length === 0);
     expect(String(await server.call('CLIENT', 'LIST'))).not.toMatch(new RegExp(`^id=${stopped} `, 'm'));
     await publish(server, ['a', 'b']);
     await eventually(() => expect(successor.handler.story).toEqual(['a', 'b']));
@@ -175,7 +175,7 @@ describe('the fence', () => {
     const first = start('r1', { registryClock: clock, readBlockMs: 30_000 });
     await eventually(async () => {
       if (!first.registry.isHeld) await clock.advance(50);
-      return first.source.isReady().length === 0;
+      return first.source.unreadyReasons().length === 0;
     });
     await server.call('ACL', 'SETUSER', 'default', '-client|kill');
     const errors: unknown[] = [];
@@ -183,9 +183,9 @@ describe('the fence', () => {
     const logger: Logger = { ...silentLogger, warn, child: () => logger };
     const successor = start('r1', { logger });
     await eventually(() => expect(errors).toContainEqual(expect.any(RedisReplyError)));
-    expect(successor.source.isReady()).toContain('redis');
+    expect(successor.source.unreadyReasons()).toContain('redis');
     await server.call('ACL', 'SETUSER', 'default', '+client|kill');
-    await eventually(() => successor.source.isReady().length === 0);
+    await eventually(() => successor.source.unreadyReasons().length === 0);
     await publish(server, ['a', 'b']);
     await eventually(() => expect(successor.handler.story).toEqual(['a', 'b']));
     expect(first.handler.names).toEqual([]);
