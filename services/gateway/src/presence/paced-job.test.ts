@@ -25,6 +25,24 @@ test('a thousand requests are one run, and those during a run are one more after
   expect(ranAtMs).toEqual([0, 130]);
 });
 
+test('a run that asks for the next one before anything else gets it after its own end and pause', async () => {
+  const storyAtMs: [string, number][] = [];
+  const job: PacedJob = new PacedJob(deps(), async () => {
+    if (storyAtMs.length < 4) job.request();
+    storyAtMs.push(['begins', clock.nowMs()]);
+    await clock.sleep(30);
+    storyAtMs.push(['ends', clock.nowMs()]);
+    return 100;
+  });
+  job.request();
+  await clock.advance(1000);
+  const inTurn = [0, 130, 260].flatMap((ms) => [
+    ['begins', ms],
+    ['ends', ms + 30],
+  ]);
+  expect(storyAtMs).toEqual(inTurn);
+});
+
 test('a run that throws is logged, and tried again a second later', async () => {
   const lines: object[] = [];
   let runs = 0;

@@ -19,6 +19,8 @@ export class PacedJob {
   readonly #log: RateLimitedLog;
   #isWanted = false;
   #isStopped = false;
+  /** True before the job begins: it may ask for its next run in its first line. */
+  #isRunning = false;
   #running: Promise<void> | undefined;
   #timer: Timer | undefined;
   #notBeforeMs = 0;
@@ -52,10 +54,11 @@ export class PacedJob {
   }
 
   #arm(): void {
-    if (!this.#isWanted || this.#isStopped || this.#running !== undefined || this.#timer !== undefined) return;
+    if (!this.#isWanted || this.#isStopped || this.#isRunning || this.#timer !== undefined) return;
     this.#timer = this.#deps.clock.setTimeout(() => {
       this.#timer = undefined;
       this.#isWanted = false;
+      this.#isRunning = true;
       this.#running = this.#run();
     }, this.#notBeforeMs - this.#deps.clock.nowMs());
   }
@@ -69,7 +72,7 @@ export class PacedJob {
       this.#isWanted = true;
     }
     this.#notBeforeMs = this.#deps.clock.nowMs() + pauseMs;
-    this.#running = undefined;
+    this.#isRunning = false;
     this.#arm();
   }
 }
