@@ -26,7 +26,7 @@ const viewers = (peer: UserId): UserId[] => [...audience.viewersOf(peer)];
 const peers = (viewer: UserId): UserId[] => [...audience.peersOf(viewer)];
 
 beforeEach(() => {
-  audience = new Audience({ audience: 'direct', maxPeers: 100 });
+  audience = new Audience({ audience: 'direct', maxPeers: 100, lessonPairs: 1000 });
   audience.join(a);
   audience.join(b);
 });
@@ -100,7 +100,7 @@ describe('direct', () => {
 
 describe('all', () => {
   beforeEach(() => {
-    audience = new Audience({ audience: 'all', maxPeers: 100 });
+    audience = new Audience({ audience: 'all', maxPeers: 100, lessonPairs: 1000 });
     audience.join(a);
     audience.join(b);
   });

@@ -1,4 +1,6 @@
 import type { ConversationCard, ConversationId, PresenceMessage, SyncConversation, UserId } from '@event-gateway/protocol';
+import { GroupLessons } from './group-lessons.js';
+import type { Lesson, PeerChange } from './lesson.js';
 
 /** `direct`: users with a common direct dialog see each other; `all`: everybody who shares a conversation does. */
 export type AudienceKind = 'direct' | 'all';
@@ -7,18 +9,8 @@ export interface AudienceOptions {
   readonly audience: AudienceKind;
   /** Most peers of one user; whoever comes after them is not shown to that user. */
   readonly maxPeers: number;
-}
-
-/** A pair that became, or ceased to be, visible: `viewer` is here, `peer` may be anywhere. */
-export interface PeerChange {
-  readonly viewer: UserId;
-  readonly peer: UserId;
-}
-
-/** What changed by something that was learned. */
-export interface Lesson {
-  readonly learned: readonly PeerChange[];
-  readonly forgotten: readonly PeerChange[];
+  /** Pairs of group members that one card, or one `learnMore`, looks at; the last step is not split, and may take a group's length more. */
+  readonly lessonPairs: number;
 }
 
 /** Through which conversation a peer is known; undefined when that was learned elsewhere (kept in Redis by another replica). */
@@ -42,9 +34,15 @@ export class Audience {
   /** User who is here → whom he may see; no map until there is somebody. */
   readonly #peers = new Map<UserId, Peers | undefined>();
   readonly #observed = new Map<UserId, Observed>();
+  readonly #groups: GroupLessons;
 
   constructor(options: AudienceOptions) {
     this.#options = options;
+    this.#groups = new GroupLessons({
+      isHere: (userId) => this.isHere(userId),
+      add: (viewer, peer, through) => this.#add(viewer, peer, through),
+      dropThrough: (userId, through) => this.#forgetStrangers(userId, through, nobody),
+    });
   }
 
   join(userId: UserId): void {
@@ -54,6 +52,7 @@ export class Audience {
   leave(userId: UserId): void {
     const peers = this.#peers.get(userId);
     this.#peers.delete(userId);
+    this.#groups.leave(userId);
     if (peers !== undefined) for (const peer of peers.keys()) this.#unobserve(userId, peer);
   }
 
@@ -111,34 +110,55 @@ export class Audience {
     return { learned, forgotten };
   }
 
-  /** Learns from a conversation card: who shares it, and who does not any more. */
+  /**
+   * Learns from a conversation card: who shares it, and who does not any more. Of a big group only a beginning: while `isBehind`, the
+   * rest is to be learned with `learnMore`.
+   */
   learnConversation({ conversationId, type, participants }: ConversationCard): Lesson {
-    const learned: PeerChange[] = [];
-    const forgotten: PeerChange[] = [];
     const isForAll = this.#options.audience === 'all';
-    if (type === 'group' && !isForAll) return { learned, forgotten };
+    if (type === 'group' && !isForAll) return { learned: [], forgotten: [] };
     const members = new Set(participants);
-    const isShared = isForAll || members.size === 2;
+    const isPair = type === 'direct' && members.size <= 2 && !this.#groups.has(conversationId);
+    if (!isForAll || isPair) return this.#learnDirect(conversationId, members);
+    const hasTurn = !this.isBehind;
+    this.#groups.note(conversationId, members);
+    return hasTurn ? this.learnMore() : { learned: [], forgotten: [] };
+  }
+
+  /** Something of groups is yet to be learned. */
+  get isBehind(): boolean {
+    return this.#groups.isBehind;
+  }
+
+  learnMore(): Lesson {
+    return this.#groups.study(this.#options.lessonPairs);
+  }
+
+  #learnDirect(conversationId: ConversationId, members: ReadonlySet<UserId>): Lesson {
+    const learned: PeerChange[] = [];
+    const forgotten = [...members].flatMap((member) => this.#forgetStrangers(member, conversationId, members));
+    this.#groups.unsettle(forgotten);
+    if (members.size !== 2) return { learned, forgotten };
     for (const member of members) {
-      this.#forgetStrangers(member, conversationId, members, forgotten);
-      if (!isShared || !this.isHere(member)) continue;
       for (const peer of members) if (this.#add(member, peer, conversationId)) learned.push({ viewer: member, peer });
     }
     return { learned, forgotten };
   }
 
-  /** Whoever saw the member, or was seen by him, through this conversation alone, and is not in it any more. */
-  #forgetStrangers(member: UserId, conversationId: ConversationId, members: ReadonlySet<UserId>, forgotten: PeerChange[]): void {
-    for (const viewer of this.viewersOf(member)) {
-      if (this.#peers.get(viewer)?.get(member) !== conversationId || members.has(viewer)) continue;
-      this.#remove(viewer, member);
-      forgotten.push({ viewer, peer: member });
+  /** Whoever saw the user, or was seen by him, through this conversation alone, and is not in it any more. */
+  #forgetStrangers(userId: UserId, conversationId: ConversationId, members: ReadonlySet<UserId>): PeerChange[] {
+    const forgotten: PeerChange[] = [];
+    for (const viewer of this.viewersOf(userId)) {
+      if (this.#peers.get(viewer)?.get(userId) !== conversationId || members.has(viewer)) continue;
+      this.#remove(viewer, userId);
+      forgotten.push({ viewer, peer: userId });
     }
-    for (const [peer, through] of this.#peers.get(member) ?? []) {
+    for (const [peer, through] of this.#peers.get(userId) ?? []) {
       if (through !== conversationId || members.has(peer)) continue;
-      this.#remove(member, peer);
-      forgotten.push({ viewer: member, peer });
+      this.#remove(userId, peer);
+      forgotten.push({ viewer: userId, peer });
     }
+    return forgotten;
   }
 
   #dropUnconfirmed(userId: UserId): PeerChange[] {

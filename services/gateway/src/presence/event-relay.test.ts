@@ -20,7 +20,7 @@ let isKeeping: boolean;
 beforeEach(() => {
   clock = new FakeClock();
   hub = new TestHub();
-  audience = new Audience({ audience: 'direct', maxPeers: 5000 });
+  audience = new Audience({ audience: 'direct', maxPeers: 5000, lessonPairs: 1000 });
   metrics = new Metrics();
   scheduled = [];
   kept = [];

@@ -22,7 +22,7 @@ let latencyMs: number;
 
 beforeEach(() => {
   clock = new FakeClock();
-  audience = new Audience({ audience: 'direct', maxPeers: 100 });
+  audience = new Audience({ audience: 'direct', maxPeers: 100, lessonPairs: 1000 });
   kept = new Map();
   reads = [];
   writes = [];

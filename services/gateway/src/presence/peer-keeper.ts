@@ -1,6 +1,7 @@
 import type { UserId } from '@event-gateway/protocol';
 import { type Clock, every, type Logger, type Timer } from '@event-gateway/runtime';
-import type { Audience, PeerChange } from './audience.js';
+import type { Audience } from './audience.js';
+import type { PeerChange } from './lesson.js';
 import { PacedJob } from './paced-job.js';
 import { type PeerWrite, peersRefreshMs } from './peer-store.js';
 

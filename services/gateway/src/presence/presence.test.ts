@@ -191,6 +191,40 @@ describe('peers', () => {
   });
 });
 
+describe('a big group, with the audience `all`', () => {
+  const members = Array.from({ length: 600 }, (_, i) => user(`u${i}`));
+  const card: ConversationCard = { conversationId: 'g1' as ConversationId, type: 'group', participants: members };
+  const written = (): number => redis.of('write-peers').reduce((sum, { keys, args }) => sum + args.length - 1 - 2 * keys.length, 0);
+
+  // Members here × members in one go held up the loop for seconds.
+  test('is learned in slices, and in the end everybody here has been shown everybody', async () => {
+    presence = create({}, { audience: 'all' });
+    presence.start();
+    const tabs = members.slice(0, 50).map((id) => hub.connect(id));
+    presence.learnConversation(card);
+    await clock.advance(150);
+    expect(written()).toBeGreaterThan(0);
+    // What one lesson of 2000 and its last step learn, at most fifty times a second, and the first two at once.
+    expect(written()).toBeLessThan(10 * (2000 + members.length));
+    await clock.advance(10_000);
+    expect(tabs.map((tab) => tab.snapshots().at(-1)?.presence.length)).toEqual(tabs.map(() => members.length - 1));
+    expect(written()).toBe(50 * (members.length - 1));
+    presence.learnConversation(card);
+    await clock.advance(10_000);
+    expect(written()).toBe(50 * (members.length - 1));
+  });
+
+  test('is not learned on by one that is stopped', async () => {
+    presence = create({}, { audience: 'all' });
+    presence.start();
+    for (const id of members.slice(0, 50)) hub.connect(id);
+    presence.learnConversation(card);
+    presence.stop();
+    await clock.advance(0);
+    expect(clock.pendingCount).toBe(0);
+  });
+});
+
 describe('life', () => {
   test('before the start nothing is done', async () => {
     hub.connect(user('a'));
