@@ -339,6 +339,25 @@ test('a gap that a sync could not fill is none, and asked for once', async () =>
   expect(syncs(started)).toHaveLength(1);
 });
 
+test('a sync that says it has delivered less than it brought costs one more, however long the messenger has a message in no form', async () => {
+  const started = await startClient();
+  started.socket().hello();
+  started.socket().frame(message(5, { cursor: '101-0' }));
+  started.socket().frame(required('102-0'));
+  for (let asked = 1; asked <= 2; asked++) {
+    expect(syncs(started)).toMatchObject(Array.from({ length: asked }, () => ({ conversations: { c1: 5 } })));
+    started.socket().frame(message(7));
+    complete(started, { conversations: { c1: 5 } });
+    await started.clock.advance(10_000);
+  }
+  for (let i = 0; i < 20; i++) {
+    started.socket().frame({ type: 'pong' });
+    await started.clock.advance(3_000);
+  }
+  expect(syncs(started)).toHaveLength(2);
+  expect(started.client.state).toBe('online');
+});
+
 test('a gap that shows itself during a sync is looked after when that one has ended', async () => {
   const started = await startClient();
   started.socket().hello();

@@ -9,6 +9,7 @@ const decode = (page: string | object): SyncPage | undefined =>
   decodeSyncPage(encodeText(typeof page === 'string' ? page : JSON.stringify(page)));
 const payloads = (page: SyncPage | undefined): (string | undefined)[] | undefined => page?.events.map((event) => decodeText(event.payload));
 
+const empty = { conversations: [], events: [], malformed: { conversations: 0, events: 0 } };
 const group = { conversation_id: 'g1', type: 'group', title: 'Team', last_seq: 3 };
 const direct = { conversation_id: 'd1', type: 'direct', peer_id: 'u2', last_seq: 0 };
 const event = { type: 'message.new', conversation_id: 'g1', payload: { id: 'm1', seq: 1, sender_id: 'u2' } };
@@ -21,7 +22,7 @@ test('a page has conversations, events and perhaps a next one', () => {
   ]);
   expect(page?.events).toMatchObject([{ type: 'message.new', conversationId: 'g1', senderId: 'u2', recipients: undefined }]);
   expect(page?.nextPage).toBe('p2');
-  expect(decode({ conversations: [], events: [] })).toEqual({ conversations: [], events: [] });
+  expect(decode({ conversations: [], events: [] })).toEqual(empty);
 });
 
 test('payloads pass byte for byte', () => {
@@ -35,7 +36,7 @@ test('payloads pass byte for byte', () => {
   );
 });
 
-test('events and conversations without a form are left out, their neighbours stay', () => {
+test('events and conversations without a form are left out and counted, their neighbours stay', () => {
   const page = decode({
     conversations: [
       null,
@@ -61,11 +62,11 @@ test('events and conversations without a form are left out, their neighbours sta
   });
   expect(page?.conversations.map((c) => c.conversationId)).toEqual(['g1', 'd1']);
   expect(page?.events.map((e) => e.type)).toEqual(['message.new', 'receipt.read']);
+  expect(page?.malformed).toEqual({ conversations: 7, events: 6 });
 });
 
-test('one of the two lists may be missing', () => {
-  expect(decode({ conversations: [] })).toEqual({ conversations: [], events: [] });
-  expect(decode({ events: [] })).toEqual({ conversations: [], events: [] });
+test('the conversations may be missing', () => {
+  expect(decode({ events: [] })).toEqual(empty);
 });
 
 describe('a malformed page is undefined', () => {
@@ -75,6 +76,7 @@ describe('a malformed page is undefined', () => {
     '[]',
     'null',
     '{}',
+    '{"conversations":[]}',
     '{"conversations":null,"events":[]}',
     '{"conversations":[],"events":{}}',
     '{"conversations":{},"events":[]}',
@@ -107,7 +109,7 @@ describe('a malformed page is undefined', () => {
 });
 
 test('a null next_page is the last page', () => {
-  expect(decode({ conversations: [], events: [], next_page: null })).toEqual({ conversations: [], events: [] });
+  expect(decode({ conversations: [], events: [], next_page: null })).toEqual(empty);
 });
 
 test('a request names every conversation, `__proto__` among them, and leaves out what is absent', () => {

@@ -19,6 +19,8 @@ export interface SyncRequest {
 export interface SyncPage {
   readonly conversations: readonly SyncConversation[];
   readonly events: readonly SyncEvent[];
+  /** Rows without a form, which the two lists above are without. */
+  readonly malformed: { readonly conversations: number; readonly events: number };
   readonly nextPage?: string;
 }
 
@@ -41,9 +43,10 @@ export function encodeSyncRequest(request: SyncRequest): string {
 }
 
 /**
- * Decodes a page. Conversations and events without a form are left out: one bad row must not keep a user from all others. Undefined when
- * the page itself is malformed: not JSON in UTF-8, not an object, neither list there, one of them not a list, or a `next_page` that is
- * neither null nor a usable token (it would end the sync too early, in silence).
+ * Decodes a page. Conversations and events without a form are left out and counted: one bad row must not keep a user from all others.
+ * Undefined when the page itself is malformed: not JSON in UTF-8, not an object, no list of events (nobody could tell what the user has
+ * missed), conversations that are not a list, or a `next_page` that is neither null nor a usable token (it would end the sync too early,
+ * in silence).
  */
 export function decodeSyncPage(bytes: Uint8Array): SyncPage | undefined {
   if (decodeText(bytes) === undefined) return undefined;
@@ -52,10 +55,10 @@ export function decodeSyncPage(bytes: Uint8Array): SyncPage | undefined {
   const find = (name: string): JsonMember | undefined => members.findLast((member) => keyEquals(bytes, member, name));
   const conversations = find('conversations');
   const events = find('events');
-  if (conversations === undefined && events === undefined) return undefined;
+  if (events === undefined) return undefined;
 
   const rows = conversations === undefined ? [] : parseJson(bytes.subarray(conversations.valueStart, conversations.valueEnd));
-  const ranges = events === undefined ? [] : scanArray(bytes, events.valueStart, events.valueEnd);
+  const ranges = scanArray(bytes, events.valueStart, events.valueEnd);
   if (!Array.isArray(rows) || ranges === undefined) return undefined;
 
   const next = find('next_page');
@@ -63,9 +66,14 @@ export function decodeSyncPage(bytes: Uint8Array): SyncPage | undefined {
   const hasNext = next !== undefined && bytes[next.valueStart] !== letterN;
   if (hasNext && !isPageToken(nextPage)) return undefined;
 
+  const named = rows.map(decodeSyncConversation).filter((row) => row !== undefined);
+  const sound = ranges
+    .map(({ start, end }) => decodeEnvelope(bytes.subarray(start, end), false))
+    .filter((event) => typeof event === 'object');
   return {
-    conversations: rows.map(decodeSyncConversation).filter((row) => row !== undefined),
-    events: ranges.map(({ start, end }) => decodeEnvelope(bytes.subarray(start, end), false)).filter((event) => typeof event === 'object'),
+    conversations: named,
+    events: sound,
+    malformed: { conversations: rows.length - named.length, events: ranges.length - sound.length },
     ...(nextPage === undefined ? {} : { nextPage }),
   };
 }

@@ -29,8 +29,13 @@ export class TestConnection implements SyncConnection {
     return this.texts.map((text) => JSON.parse(text) as Frame);
   }
 
+  /** How each sync ended, in order. */
+  get ends(): Frame[] {
+    return this.frames.filter(({ type }) => type === 'sync.complete' || type === 'error');
+  }
+
   get end(): Frame | undefined {
-    return this.frames.find(({ type }) => type === 'sync.complete' || type === 'error');
+    return this.ends[0];
   }
 
   get errorCode(): unknown {

@@ -36,9 +36,13 @@ export class CardsMetrics {
     this.#breakerOpen = metrics.gauge('gateway_owner_breaker_open', '1 while an owner is left alone because it failed.', {
       labels: { owner: OWNER_NAMES },
     });
-    this.#faults = metrics.counter('gateway_owner_faults_total', 'Requests to the owners without an answer, by reason.', {
-      labels: { owner: OWNER_NAMES, reason: OWNER_FAULTS },
-    });
+    this.#faults = metrics.counter(
+      'gateway_owner_faults_total',
+      'Requests to the owners without an answer, by reason; a malformed row of a sync counts as one.',
+      {
+        labels: { owner: OWNER_NAMES, reason: OWNER_FAULTS },
+      },
+    );
     for (const owner of OWNER_NAMES) this.#breakerOpen.set(0, { owner });
     metrics.onScrape(() => {
       for (const card of kinds) {
@@ -63,8 +67,8 @@ export class CardsMetrics {
     this.#breakerOpen.set(isOpen ? 1 : 0, { owner });
   }
 
-  fault(owner: OwnerName, reason: OwnerFault): void {
-    this.#faults.add(1, { owner, reason });
+  fault(owner: OwnerName, reason: OwnerFault, times = 1): void {
+    this.#faults.add(times, { owner, reason });
   }
 }
 

@@ -10,7 +10,7 @@ import {
   type UserCard,
   type UserId,
 } from '@event-gateway/protocol';
-import { type Clock, type Logger, silentLogger } from '@event-gateway/runtime';
+import { type Clock, type Logger, RateLimitedLog, silentLogger } from '@event-gateway/runtime';
 import type { CardSource } from './card-cache.js';
 import type { CardsMetrics } from './cards-metrics.js';
 import type { OwnerAnswer } from './owner-answer.js';
@@ -61,8 +61,12 @@ export class Owners {
   readonly conversations: CardSource<ConversationId, ConversationCard>;
   readonly #clients: readonly { stop(): Promise<void> }[];
   readonly #sync: OwnerClient<SyncPage>;
+  readonly #metrics: CardsMetrics;
+  readonly #log: RateLimitedLog;
 
   constructor(clock: Clock, metrics: CardsMetrics, options: OwnersOptions, logger: Logger = silentLogger) {
+    this.#metrics = metrics;
+    this.#log = new RateLimitedLog(logger, clock);
     const report = reporter(metrics, logger);
     const common = { bearerToken: options.ownerToken, breakerOpenMs: options.ownerBreakerOpenMs };
     const forCards: Omit<OwnerClientOptions, 'name' | 'baseUrl'> = {
@@ -118,8 +122,17 @@ export class Owners {
   }
 
   /** Asks the messenger for one page; at most SYNC_CONCURRENCY at once. Never rejects. */
-  fetchSyncPage(request: SyncRequest, { signal, isContinued }: SyncPageOptions): Promise<OwnerAnswer<SyncPage>> {
-    return this.#sync.request({ path: '/internal/sync', body: encodeSyncRequest(request), signal, isUrgent: isContinued });
+  async fetchSyncPage(request: SyncRequest, { signal, isContinued }: SyncPageOptions): Promise<OwnerAnswer<SyncPage>> {
+    const answer = await this.#sync.request({ path: '/internal/sync', body: encodeSyncRequest(request), signal, isUrgent: isContinued });
+    if (answer.kind === 'found') this.#tellMalformed(answer.value);
+    return answer;
+  }
+
+  /** Rows that nobody could read are a fault of the messenger's, but none that would be a reason to leave it alone. */
+  #tellMalformed({ malformed: { conversations, events } }: SyncPage): void {
+    if (conversations + events === 0) return;
+    this.#metrics.fault('messenger-sync', 'malformed', conversations + events);
+    this.#log.warn({ owner: 'messenger-sync', conversations, events }, 'malformed rows of a sync left out');
   }
 
   /** Ms until the messenger is asked for pages again; 0 when it serves. */

@@ -39,7 +39,31 @@ describe('after the last page', () => {
   });
 });
 
+describe('after a last page, when an event was lost', () => {
+  test('a dialog is known up to the first seq that is missing, whichever dialog lost it', () => {
+    const seqs = seqsOf({ a: 5, b: 5, quiet: 7 });
+    for (const named of [dialog('a', 8), dialog('b', 7), dialog('c', 4), dialog('d', 9), dialog('quiet', 9)]) seqs.named(named);
+    for (const [id, seq] of [
+      ['a', 6],
+      ['a', 8],
+      ['b', 7],
+      ['c', 3],
+      ['c', 4],
+    ] as const)
+      seqs.delivered(event(id, `{"seq":${seq}}`));
+    seqs.lost();
+    expect(Object.fromEntries(seqs.whole())).toEqual({ a: 6, b: 5, c: 4, quiet: 7 });
+  });
+});
+
 describe('with pages left', () => {
+  test('what was lost is passed by: who starts again from these seqs would not get beyond it', () => {
+    const seqs = seqsOf({ a: 5 });
+    seqs.lost();
+    seqs.delivered(event('a', '{"seq":7}'));
+    expect(Object.fromEntries(seqs.soFar())).toEqual({ a: 7 });
+  });
+
   test('only what was sent is claimed, and what the client has itself', () => {
     const seqs = seqsOf({ a: 5, b: 7 });
     for (const named of [dialog('a', 100), dialog('b', 100), dialog('c', 100), dialog('d', 100)]) seqs.named(named);

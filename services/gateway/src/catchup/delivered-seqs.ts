@@ -9,6 +9,9 @@ export class DeliveredSeqs {
   readonly #delivered = new Map<ConversationId, number>();
   /** The last seq of each dialog as the first page that named it said: later messages come live. */
   readonly #lastSeqs = new Map<ConversationId, number>();
+  /** As `#delivered`, but up to the first seq that is missing. */
+  readonly #unbroken = new Map<ConversationId, number>();
+  #hasLost = false;
 
   /** `known`: the seqs that the client asked with. */
   constructor(known: ReadonlyMap<ConversationId, number>) {
@@ -19,20 +22,38 @@ export class DeliveredSeqs {
     if (!this.#lastSeqs.has(conversationId)) this.#lastSeqs.set(conversationId, lastSeq);
   }
 
+  /** An event could not be delivered, of no matter which conversation. */
+  lost(): void {
+    this.#hasLost = true;
+  }
+
+  get hasLost(): boolean {
+    return this.#hasLost;
+  }
+
   delivered({ type, conversationId, payload, payloadMembers }: Envelope): void {
     if (type !== 'message.new' || conversationId === undefined) return;
     const member = payloadMembers?.findLast((candidate) => keyEquals(payload, candidate, 'seq'));
     if (member === undefined) return;
     const seq = Number(Buffer.from(payload.subarray(member.valueStart, member.valueEnd)).toString('latin1'));
-    if (Number.isSafeInteger(seq)) raise(this.#delivered, conversationId, seq);
+    if (!Number.isSafeInteger(seq)) return;
+    raise(this.#delivered, conversationId, seq);
+    const before = this.#unbroken.get(conversationId) ?? this.#known.get(conversationId) ?? seq - 1;
+    if (seq === before + 1) this.#unbroken.set(conversationId, seq);
   }
 
-  /** After the last page: every dialog that the messenger named is whole, also one that had nothing new. */
+  /**
+   * After the last page: every dialog that the messenger named is whole, also one that had nothing new. Not so when an event was lost,
+   * which may be a message of any of them: then a dialog is known up to the first seq that is missing, and no further.
+   */
   whole(): Map<ConversationId, number> {
-    return raised(this.#lastSeqs, this.#delivered);
+    return this.#hasLost ? raised(this.#known, this.#unbroken) : raised(this.#lastSeqs, this.#delivered);
   }
 
-  /** With pages left: what was sent, and of a dialog that had nothing yet what the client has itself. */
+  /**
+   * With pages left: what was sent, and of a dialog that had nothing yet what the client has itself. Beyond what was lost as well: a
+   * client that starts again from these seqs would come to the same event for ever.
+   */
   soFar(): Map<ConversationId, number> {
     return raised(this.#known, this.#delivered);
   }

@@ -1,5 +1,5 @@
 import type { PresenceEntry, StreamId, SyncConversation, UserId } from '@event-gateway/protocol';
-import { Metrics, silentLogger, systemClock } from '@event-gateway/runtime';
+import { type Logger, Metrics, silentLogger, systemClock } from '@event-gateway/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { HttpOwner, type OwnerReply, userReply } from '../../test/http-owner.js';
 import { asked, direct, type Frame, group, inPages, message, syncFrame, TestConnection } from '../../test/sync-rig.js';
@@ -17,10 +17,12 @@ let sync: Sync<TestConnection>;
 let handled: StreamId | null;
 let learned: { readonly userId: UserId; readonly ids: string[]; readonly isWhole: boolean }[];
 let peers: PresenceEntry[];
+let warnings: [object, string][];
 
 beforeEach(async () => {
   handled = '1767225600000-5' as StreamId;
   learned = [];
+  warnings = [];
   peers = [{ user_id: 'b' as UserId, status: 'online', at_ms: 1 }];
   messenger = await new HttpOwner().start();
   userService = await new HttpOwner().start();
@@ -42,7 +44,8 @@ interface Limits {
 function build({ maxPages = 50, concurrency = 4, queue = 10_000, timeoutMs = 20_000 }: Limits = {}): void {
   metrics = new Metrics();
   const cardsMetrics = new CardsMetrics(metrics);
-  owners = new Owners(systemClock, cardsMetrics, {
+  const logger: Logger = { ...silentLogger, warn: (fields, line) => warnings.push([fields, line]) };
+  const options = {
     userServiceUrl: userService.url,
     messengerUrl: messenger.url,
     ownerToken: 'secret',
@@ -51,7 +54,8 @@ function build({ maxPages = 50, concurrency = 4, queue = 10_000, timeoutMs = 20_
     syncTimeoutMs: timeoutMs,
     syncConcurrency: concurrency,
     syncQueue: queue,
-  });
+  };
+  owners = new Owners(systemClock, cardsMetrics, options, logger);
   const cards = new CachedCards(
     { users: owners.users, conversations: owners.conversations, clock: systemClock, metrics: cardsMetrics },
     { maxBytes: 8_000_000, ttlMs: 60_000, negativeTtlMs: 10_000, faultTtlMs: 100, deadlineMs: 20_000 },
@@ -149,13 +153,6 @@ describe('a sync', () => {
     expect(connection.texts[0]).toBe(`{"type":"poll.closed","data":${payload}}`);
   });
 
-  test('leaves out events without a form and brings the others', async () => {
-    messenger.reply = () => ({ body: { conversations: [], events: [null, 7, { payload: {} }, { type: 'hello' }, message('g1', 1)] } });
-    const connection = new TestConnection();
-    expect((await run(connection)).type).toBe('sync.complete');
-    expect(connection.messages.map(({ id }) => id)).toEqual(['g1.m1']);
-  });
-
   test('tells presence whom the user shares dialogs with', async () => {
     await run(new TestConnection());
     expect(learned).toEqual([{ userId: 'a', ids: ['g1', 'd1', 'quiet'], isWhole: true }]);
@@ -165,6 +162,60 @@ describe('a sync', () => {
     await run(new TestConnection());
     await vi.waitFor(async () => expect(await metrics.text()).toContain('gateway_syncs_total{outcome="completed"} 1'), patiently);
     expect(await metrics.text()).toContain('gateway_sync_seconds_count 1');
+  });
+});
+
+describe('rows without a form', () => {
+  const bad = { type: 'message.new', payload: 'a secret' };
+
+  test('are left out, the others come', async () => {
+    messenger.reply = () => ({ body: { conversations: [], events: [null, 7, { payload: {} }, { type: 'hello' }, message('g1', 1)] } });
+    const connection = new TestConnection();
+    expect((await run(connection)).type).toBe('sync.complete');
+    expect(connection.messages.map(({ id }) => id)).toEqual(['g1.m1']);
+  });
+
+  test('are counted as faults of the messenger and logged once for many, without their content; nobody leaves it alone for them', async () => {
+    messenger.reply = () => ({ body: { conversations: [group('g1', 1), 5], events: [bad, message('g1', 1), 7] } });
+    for (let i = 0; i < 10; i++) expect((await run(new TestConnection())).type).toBe('sync.complete');
+    expect(await metrics.text()).toContain('gateway_owner_faults_total{owner="messenger-sync",reason="malformed"} 30');
+    expect(warnings).toEqual([[{ owner: 'messenger-sync', conversations: 1, events: 2 }, 'malformed rows of a sync left out']]);
+  });
+
+  test.each([bad, 5, null])('may have been any message: of no dialog more is claimed than what came: %j', async (row) => {
+    messenger.reply = () => ({ body: { conversations: [group('g1', 7), group('g2', 3)], events: [message('g1', 6), row] } });
+    const complete = await run(new TestConnection(), { conversations: { g1: 5, g2: 3 } });
+    expect(complete).toMatchObject({ conversations: { g1: 6, g2: 3 }, has_more: false });
+  });
+
+  test('a message behind one that is missing does not stand for it', async () => {
+    messenger.reply = () => ({ body: { conversations: [group('g1', 7)], events: [bad, message('g1', 7)] } });
+    expect(await run(new TestConnection(), { conversations: { g1: 5 } })).toMatchObject({ conversations: { g1: 5 } });
+  });
+
+  test('are not claimed by the end of a sync that goes on after them either; the next sync is whole again', async () => {
+    await rebuild({ maxPages: 1 });
+    messenger.reply = inPages([group('g1', 6), group('g2', 1)], [bad, message('g2', 1)], 1);
+    const connection = new TestConnection();
+    expect(await run(connection, { conversations: { g1: 5 } })).toMatchObject({ conversations: { g1: 5 }, has_more: true });
+    const goesOn = async (fields: object): Promise<Frame | undefined> => {
+      const before = connection.ends.length;
+      sync.onSync(connection, syncFrame(fields));
+      await vi.waitFor(() => expect(connection.ends).toHaveLength(before + 1), patiently);
+      return connection.ends.at(-1);
+    };
+    expect(await goesOn({ conversations: { g1: 5 }, next: '1' })).toMatchObject({ conversations: { g1: 5, g2: 1 }, has_more: false });
+    messenger.reply = inPages([group('g1', 6), group('g2', 1)], [message('g1', 6), message('g2', 1)], 1);
+    expect(await goesOn({ conversations: { g1: 5 } })).toMatchObject({ conversations: { g1: 6 }, has_more: true });
+    expect(await goesOn({ conversations: { g1: 5 }, next: '1' })).toEqual(
+      expect.objectContaining({ conversations: { g1: 6, g2: 1 }, has_more: false }),
+    );
+  });
+
+  test('among the dialogs: presence does not take the others for all of them', async () => {
+    messenger.reply = () => ({ body: { conversations: [group('g1', 0), { conversation_id: 'd1' }], events: [] } });
+    await run(new TestConnection());
+    expect(learned).toEqual([{ userId: 'a', ids: ['g1'], isWhole: false }]);
   });
 });
 
@@ -279,6 +330,7 @@ describe('an ill messenger', () => {
     ['resets', { fault: 'reset' }],
     ['is not JSON', { body: '{' }],
     ['is an array', { body: '[]' }],
+    ['names dialogs and has no list of events', { body: { conversations: [group('g1', 7)] } }],
     ['never stops', { body: `{"events":[],"x":"${'x'.repeat(9_000_000)}"}` }],
     ['hangs', { fault: 'hang' }],
   ])('%s: sync_unavailable with the ref and a time to come back, and the next sync works', async (_, reply) => {

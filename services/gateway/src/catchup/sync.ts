@@ -79,7 +79,14 @@ const retryWriteMs = 20;
 
 /** How the messenger's side of a sync ended. */
 type Followed =
-  | { readonly kind: 'pages'; readonly titles: SyncedTitles; readonly seqs: DeliveredSeqs; readonly next: string | undefined }
+  | {
+      readonly kind: 'pages';
+      readonly titles: SyncedTitles;
+      readonly seqs: DeliveredSeqs;
+      readonly next: string | undefined;
+      /** The messenger named dialogs in a form that says nothing: those that are known are not all. */
+      readonly hasUnknownDialogs: boolean;
+    }
   | { readonly kind: 'closed' }
   | { readonly kind: 'refused'; readonly answer: Exclude<OwnerAnswer<SyncPage>, { kind: 'found' }> };
 
@@ -92,6 +99,8 @@ export class Sync<C extends SyncConnection> {
   readonly #options: SyncOptions;
   readonly #log: RateLimitedLog;
   readonly #running = new Set<C>();
+  /** Those whose sync has lost an event and has pages left: what goes on from there is not whole at its end either. */
+  readonly #haveLost = new WeakSet<C>();
 
   constructor(deps: SyncDependencies<C>, options: SyncOptions) {
     this.#deps = deps;
@@ -132,9 +141,10 @@ export class Sync<C extends SyncConnection> {
     if (followed.kind === 'refused') return this.#unavailable(connection, frame, followed.answer);
     const { titles, seqs, next } = followed;
     const hasMore = next !== undefined;
+    this.#rememberLoss(connection, hasMore && seqs.hasLost);
     const conversations = [...titles.conversations];
     // An answer without any dialog proves nothing: the messenger may have left the list out.
-    const isWhole = !hasMore && frame.next === undefined && conversations.length > 0;
+    const isWhole = !hasMore && frame.next === undefined && conversations.length > 0 && !followed.hasUnknownDialogs;
     this.#deps.presence.learnSynced(connection.userId, conversations, isWhole);
     await this.#deps.presence.snapshotInto(connection, (presence) =>
       connection.writeControl({
@@ -151,10 +161,17 @@ export class Sync<C extends SyncConnection> {
     return hasMore ? 'partial' : 'completed';
   }
 
+  #rememberLoss(connection: C, hasLost: boolean): void {
+    if (hasLost) this.#haveLost.add(connection);
+    else this.#haveLost.delete(connection);
+  }
+
   async #followPages(connection: C, frame: SyncFrame): Promise<Followed> {
     const { userId, signal } = connection;
     const titles = new SyncedTitles(this.#deps.cards, userId);
     const seqs = new DeliveredSeqs(frame.conversations);
+    if (frame.next !== undefined && this.#haveLost.has(connection)) seqs.lost();
+    let hasUnknownDialogs = false;
     const request: SyncRequest = { user_id: userId, conversations: frame.conversations, ...this.#since(connection, frame) };
     let next = frame.next;
     for (let pages = 0; pages < this.#options.maxPages; pages++) {
@@ -163,11 +180,13 @@ export class Sync<C extends SyncConnection> {
       if (answer.kind !== 'found') return { kind: 'refused', answer };
       titles.learn(answer.value.conversations);
       for (const conversation of answer.value.conversations) seqs.named(conversation);
+      if (answer.value.malformed.events > 0) seqs.lost();
+      if (answer.value.malformed.conversations > 0) hasUnknownDialogs = true;
       if (!(await this.#writePage(connection, answer.value, titles, seqs))) return { kind: 'closed' };
       next = answer.value.nextPage;
       if (next === undefined) break;
     }
-    return { kind: 'pages', titles, seqs, next };
+    return { kind: 'pages', titles, seqs, next, hasUnknownDialogs };
   }
 
   /** In the messenger's order. False when the connection has closed. */
