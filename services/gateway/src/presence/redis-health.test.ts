@@ -29,10 +29,24 @@ async function failFor(ms: number): Promise<void> {
 }
 
 test('an outage of a minute is a warning every ten seconds, and one line when it is over', async () => {
+  health.succeeded();
   await failFor(60_000);
   expect(lines.filter((line) => line === 'presence cannot reach Redis')).toHaveLength(6);
   health.succeeded();
   expect(lines.at(-1)).toBe('presence reaches Redis again');
+});
+
+test('a start asks before the connection stands: not a word about that', async () => {
+  await failFor(1500);
+  health.succeeded();
+  expect(lines).toEqual([]);
+  health.failed(new Error('down'));
+  expect(lines).toEqual(['presence cannot reach Redis']);
+});
+
+test('a start without Redis is told, after a moment', async () => {
+  await failFor(2500);
+  expect(lines).toEqual(['presence cannot reach Redis']);
 });
 
 test('after ten seconds without an answer Redis is long away, once per outage', async () => {

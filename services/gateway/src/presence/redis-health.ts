@@ -13,6 +13,7 @@ export class RedisHealth {
   readonly #onReturned: (() => void)[] = [];
   readonly #onLongAway: (() => void)[] = [];
   #succeededMs: number;
+  #hasSucceeded = false;
   #isFailing = false;
   #isLongAway = false;
 
@@ -45,6 +46,7 @@ export class RedisHealth {
   succeeded(): void {
     const wasAway = this.isAway;
     this.#succeededMs = this.#clock.nowMs();
+    this.#hasSucceeded = true;
     this.#isFailing = false;
     this.#isLongAway = false;
     if (!wasAway) return;
@@ -54,7 +56,8 @@ export class RedisHealth {
 
   failed(error: unknown): void {
     this.#isFailing = true;
-    this.#log.warn({ error }, 'presence cannot reach Redis');
+    // At a start presence asks before the connection stands: that is no news, unless it lasts.
+    if (this.#hasSucceeded || this.isAway) this.#log.warn({ error }, 'presence cannot reach Redis');
     if (this.#isLongAway || this.#clock.nowMs() - this.#succeededMs < longAwayMs) return;
     this.#isLongAway = true;
     for (const listener of this.#onLongAway) listener();
