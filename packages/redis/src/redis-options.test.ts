@@ -31,7 +31,8 @@ describe('client options', () => {
 
   test('Sentinels are asked for the master by name, by TLS when the master is', () => {
     const sentinels = ['s1:26380', 's2'];
-    expect(of('redis://user:pw@ignored', { sentinels, sentinelMaster: 'main' })).toMatchObject({
+    const watched = { sentinels, sentinelMaster: 'main' };
+    expect(of('redis://user:pw@ignored', watched)).toMatchObject({
       sentinels: [
         { host: 's1', port: 26380 },
         { host: 's2', port: 26379 },
@@ -39,22 +40,26 @@ describe('client options', () => {
       name: 'main',
       username: 'user',
     });
-    expect(of('rediss://ignored', { sentinels })).toMatchObject({ enableTLSForSentinelMode: true, sentinelTLS: {} });
-    expect(of('redis://ignored', { sentinels })).not.toHaveProperty('host');
+    expect(of('rediss://ignored', watched)).toMatchObject({ enableTLSForSentinelMode: true, sentinelTLS: {} });
+    expect(of('redis://ignored', watched)).not.toHaveProperty('host');
+  });
+
+  test('nobody guesses which master the Sentinels are asked for', () => {
+    expect(() => of('redis://ignored', { sentinels: ['s1'] })).toThrow('sentinelMaster');
   });
 
   test('Sentinels with a password of their own are told it, and it is not the master’s', () => {
-    const sentinels = ['watch%40er:p%2Cw@s1:26380', '[::1]'];
-    expect(of('redis://user:pw@ignored', { sentinels })).toMatchObject({
+    const askedBy = (url: string, ...sentinels: string[]) => of(url, { sentinels, sentinelMaster: 'main' });
+    expect(askedBy('redis://user:pw@ignored', 'watch%40er:p%2Cw@s1:26380', '[::1]')).toMatchObject({
       sentinels: [
         { host: 's1', port: 26380 },
         { host: '::1', port: 26379 },
       ],
       ...{ sentinelUsername: 'watch@er', sentinelPassword: 'p,w', username: 'user', password: 'pw' },
     });
-    expect(of('redis://x', { sentinels: [':pw@s1'] })).toMatchObject({ sentinelPassword: 'pw' });
-    expect(of('redis://x', { sentinels: [':pw@s1'] })).not.toHaveProperty('sentinelUsername');
-    expect(of('redis://user:pw@x', { sentinels: ['s1'] })).not.toHaveProperty('sentinelPassword');
+    expect(askedBy('redis://x', ':pw@s1')).toMatchObject({ sentinelPassword: 'pw' });
+    expect(askedBy('redis://x', ':pw@s1')).not.toHaveProperty('sentinelUsername');
+    expect(askedBy('redis://user:pw@x', 's1')).not.toHaveProperty('sentinelPassword');
   });
 
   test('nothing is queued, sent twice or subscribed behind our back', () => {

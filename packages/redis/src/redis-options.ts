@@ -9,7 +9,7 @@ export interface RedisOptions {
    * Where they want to know who asks, `user:password@` (percent-encoded) stands before the first one, and is told to all of them.
    */
   readonly sentinels?: readonly string[] | undefined;
-  /** The name under which Sentinel knows the master. */
+  /** The name under which Sentinel knows the master; required with `sentinels`. */
   readonly sentinelMaster?: string | undefined;
   /** A command that has no answer after this long fails with RedisUnavailableError. */
   readonly commandTimeoutMs: number;
@@ -52,6 +52,7 @@ function address(options: RedisOptions, url: URL): ClientOptions {
   if (options.sentinels === undefined || options.sentinels.length === 0) {
     return { host: withoutBrackets(url.hostname), port: url.port === '' ? defaultPort : Number(url.port) };
   }
+  if (options.sentinelMaster === undefined) throw new TypeError('sentinels are told nothing without sentinelMaster');
   const usesTls = url.protocol === 'rediss:';
   const sentinels = options.sentinels.map((text) => new URL(`redis://${text}`));
   return {
@@ -60,7 +61,7 @@ function address(options: RedisOptions, url: URL): ClientOptions {
       port: port === '' ? defaultSentinelPort : Number(port),
     })),
     ...sentinelCredentials(sentinels),
-    name: options.sentinelMaster ?? 'mymaster',
+    name: options.sentinelMaster,
     sentinelCommandTimeout: options.commandTimeoutMs,
     ...(usesTls ? { sentinelTLS: tlsOptions(options, ''), enableTLSForSentinelMode: true } : {}),
   };

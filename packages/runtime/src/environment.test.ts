@@ -47,6 +47,24 @@ describe('an environment', () => {
     expect(parseEnvironment({ LENGTH_MS: '250', PATH: '/bin' }, { LENGTH_MS: lengthMs })).not.toHaveProperty('PATH');
   });
 
+  test('is told what is wrong between variables too, of those that are sound', () => {
+    const spec = { LOW: lengthMs, HIGH: lengthMs, NAME: optionalString({ about: 'a name', pattern: /^a/, form: 'an a' }) };
+    const problemsWith = (environment: Record<string, string>): readonly string[] => {
+      try {
+        parseEnvironment(environment, spec, ({ LOW, HIGH }) =>
+          LOW !== undefined && HIGH !== undefined && LOW > HIGH ? ['LOW above HIGH'] : [],
+        );
+      } catch (error) {
+        if (error instanceof ConfigError) return error.problems;
+        throw error;
+      }
+      return [];
+    };
+    expect(problemsWith({ LOW: '200', HIGH: '100', NAME: 'b' })).toEqual(['NAME must be an a', 'LOW above HIGH']);
+    expect(problemsWith({ LOW: '200', HIGH: '9' })).toEqual(['HIGH must be a whole number from 10 to 1000, not "9"']);
+    expect(problemsWith({ LOW: '100', HIGH: '100' })).toEqual([]);
+  });
+
   test('an empty variable is an unset one', () => {
     const spec = { LENGTH_MS: lengthMs, NAME: optionalString({ about: 'a name' }) };
     expect(parseEnvironment({ LENGTH_MS: '', NAME: '' }, spec)).toEqual({ LENGTH_MS: 100, NAME: undefined });
@@ -117,6 +135,12 @@ describe('text', () => {
 });
 
 describe('a URL', () => {
+  test('may be told what its path must be', () => {
+    const OWNER_URL = url({ schemes: ['http'], path: { pattern: /^\/v\d$/, form: 'with a version' }, about: 'an owner' });
+    expect(problemsOf({ OWNER_URL: 'http://x/v1' }, { OWNER_URL })).toEqual([]);
+    expect(problemsOf({ OWNER_URL: 'http://x/' }, { OWNER_URL })).toEqual(['OWNER_URL must be a URL with a version']);
+  });
+
   test.each(['ftp://host', 'host:80', '//host', 'http:/'])('is refused, without its text: it may carry a password: %s', (text) => {
     const problems = problemsOf({ OWNER_URL: text }, { OWNER_URL: url({ schemes: ['http', 'https'], about: 'an owner' }) });
     expect(problems).toEqual(['OWNER_URL must be a URL that begins with http:// or https://']);

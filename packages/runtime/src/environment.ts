@@ -78,14 +78,21 @@ export function oneOf<const C extends string>(options: Common & { default: C; ch
   });
 }
 
-/** A URL with one of the given schemes; the URL itself is not repeated in a problem, since it may carry a password. */
-export function url(options: Common & { default?: string; schemes: readonly string[] }): Variable<string> {
+/**
+ * A URL with one of the given schemes, and a path that `path` accepts, which says in words what it means (`with …`). The URL itself is
+ * not repeated in a problem, since it may carry a password.
+ */
+export function url(
+  options: Common & { default?: string; schemes: readonly string[]; path?: { pattern: RegExp; form: string } },
+): Variable<string> {
   return variable(options, options.default, options.default === undefined, (text) => {
     const value = text ?? options.default;
     if (value === undefined) return { problem: 'is required' };
     if (!URL.canParse(value) || !options.schemes.includes(new URL(value).protocol.slice(0, -1))) {
       return { problem: `must be a URL that begins with ${options.schemes.map((s) => `${s}://`).join(' or ')}` };
     }
+    const { path } = options;
+    if (path !== undefined && !path.pattern.test(new URL(value).pathname)) return { problem: `must be a URL ${path.form}` };
     return { value };
   });
 }
@@ -109,10 +116,15 @@ export function list(options: Common & { form?: string; accepts?: (item: string)
 }
 
 /**
- * Reads every variable of the spec. An empty variable counts as unset.
+ * Reads every variable of the spec. An empty variable counts as unset. `conflicts` names what is wrong between several variables, each
+ * of them sound; those that are not are left out of what it is given.
  * @throws ConfigError that lists all problems.
  */
-export function parseEnvironment<S extends Spec>(environment: Readonly<Record<string, string | undefined>>, spec: S): Values<S> {
+export function parseEnvironment<S extends Spec>(
+  environment: Readonly<Record<string, string | undefined>>,
+  spec: S,
+  conflicts: (values: Partial<Values<S>>) => readonly string[] = () => [],
+): Values<S> {
   const values: Record<string, unknown> = {};
   const problems: string[] = [];
   for (const [name, entry] of Object.entries(spec)) {
@@ -120,6 +132,7 @@ export function parseEnvironment<S extends Spec>(environment: Readonly<Record<st
     if ('problem' in result) problems.push(`${name} ${result.problem}`);
     else values[name] = result.value;
   }
+  problems.push(...conflicts(values as Partial<Values<S>>));
   if (problems.length > 0) throw new ConfigError(problems);
   return Object.freeze(values) as Values<S>;
 }

@@ -66,6 +66,7 @@ describe('the Sentinels', () => {
     'may be %s',
     (text) => {
       vi.stubEnv('REDIS_SENTINELS', text);
+      vi.stubEnv('REDIS_SENTINEL_MASTER', 'main');
       expect(readConfig().REDIS_SENTINELS).toEqual(text.split(',').map((item) => item.trim()));
     },
   );
@@ -74,6 +75,84 @@ describe('the Sentinels', () => {
     vi.stubEnv('REDIS_SENTINELS', text);
     expect(readConfig).toThrow('REDIS_SENTINELS must be host:port or user:password@host:port separated by commas');
     expect(readConfig).not.toThrow('ter2');
+  });
+});
+
+describe('what nobody can have meant is refused', () => {
+  const set = (environment: Record<string, string>): void => {
+    for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  };
+
+  test('all of it at once', () => {
+    set({ REDIS_SENTINELS: 'a:1', PORT: '9090', REDIS_URL: 'redis://x/abc', ALLOWED_ORIGINS: 'https://chat.example/' });
+    expect(readConfig).toThrow(ConfigError);
+    for (const name of ['REDIS_SENTINEL_MASTER', 'INTERNAL_PORT', 'REDIS_URL', 'ALLOWED_ORIGINS']) expect(readConfig).toThrow(`- ${name} `);
+  });
+
+  test('Sentinels without the name of the master', () => {
+    set({ REDIS_SENTINELS: 'a:1' });
+    expect(readConfig).toThrow('REDIS_SENTINEL_MASTER is required with REDIS_SENTINELS');
+  });
+
+  test.each(['redis://x/abc', 'redis://x/1/2', 'redis://x/-1', 'rediss://x/0a'])('a database that is no number: %s', (text) => {
+    set({ REDIS_URL: text });
+    expect(readConfig).toThrow('REDIS_URL must be a URL whose path, if any, is the number of a database');
+  });
+
+  test.each(['redis://x', 'redis://x/', 'rediss://user:pw@x:1/12'])('a database is not needed: %s', (text) => {
+    set({ REDIS_URL: text });
+    expect(readConfig().REDIS_URL).toBe(text);
+  });
+
+  test.each([
+    'https://chat.example/',
+    'https://chat.example/app',
+    'chat.example',
+    'chat.example:8080',
+    'https://Chat.example',
+    'HTTPS://chat.example',
+    'https://chat.example:443',
+    'https://bücher.example',
+    'https://user@chat.example',
+    'https://*.chat.example',
+    'capacitor://localhost/',
+    'file://',
+    '*',
+    'https://a.example,,https://b.example',
+  ])('an origin that no browser sends: %s', (text) => {
+    set({ ALLOWED_ORIGINS: text });
+    expect(readConfig).toThrow('ALLOWED_ORIGINS must be origins as browsers send them (https://chat.example: lower case, no path');
+  });
+
+  test.each([
+    'https://chat.example',
+    'http://localhost:3000',
+    'https://xn--bcher-kva.example',
+    'http://[::1]:1',
+    'capacitor://localhost',
+    'null',
+  ])('an origin that one does: %s', (text) => {
+    set({ ALLOWED_ORIGINS: `https://a.example, ${text}` });
+    expect(readConfig().ALLOWED_ORIGINS).toEqual(['https://a.example', text]);
+  });
+
+  test.each<Record<string, string>>([
+    { PORT: '9090' },
+    { PORT: '1234', INTERNAL_PORT: '1234' },
+    { PORT: '1234', INTERNAL_PORT: '1234', HOST: '10.0.0.1' },
+    { PORT: '1234', INTERNAL_PORT: '1234', HOST: '127.0.0.1', INTERNAL_HOST: '127.0.0.1' },
+    { PORT: '1234', INTERNAL_PORT: '1234', HOST: '10.0.0.1', INTERNAL_HOST: '::' },
+  ])('one port for both: %o', (environment) => {
+    set(environment);
+    expect(readConfig).toThrow(`INTERNAL_PORT must be another one than PORT, not ${environment['PORT']} as well`);
+  });
+
+  test.each<Record<string, string>>([
+    { PORT: '0', INTERNAL_PORT: '0' },
+    { PORT: '1234', INTERNAL_PORT: '1234', HOST: '10.0.0.1', INTERNAL_HOST: '127.0.0.1' },
+  ])('but the system may choose both, and two addresses have ports of their own: %o', (environment) => {
+    set(environment);
+    expect(readConfig().PORT).toBe(Number(environment['PORT']));
   });
 });
 

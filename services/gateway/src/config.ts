@@ -17,6 +17,7 @@ import type { UwsServerOptions } from './transport/uws-server.js';
 
 const http = ['http', 'https'] as const;
 const redisSchemes = ['redis', 'rediss'] as const;
+const redisDatabase = { pattern: /^\/?\d*$/, form: 'whose path, if any, is the number of a database' };
 
 /** Every variable that a replica reads: its meaning, default and bounds. Contract 2.8 is this table. */
 const variables = {
@@ -37,14 +38,15 @@ const variables = {
   REDIS_URL: url({
     default: 'redis://localhost:6380',
     schemes: redisSchemes,
-    about: 'Redis; rediss:// for TLS, user and password for ACL',
+    path: redisDatabase,
+    about: 'Redis; rediss:// for TLS, user and password for ACL, /<number> for a database',
   }),
   REDIS_SENTINELS: list({
     about: 'host:port of the Sentinels, separated by commas; user:password@ before the first one is for all',
     form: 'host:port or user:password@host:port',
     accepts: isAddress,
   }),
-  REDIS_SENTINEL_MASTER: optionalString({ about: 'name of the master that the Sentinels watch' }),
+  REDIS_SENTINEL_MASTER: optionalString({ about: 'name of the master that the Sentinels watch; required with them' }),
   REDIS_COMMAND_TIMEOUT_MS: int({ default: 1000, min: 50, max: 60_000, about: 'a command slower than this counts as Redis being away' }),
 
   JWKS_URL: url({ schemes: http, about: 'where the public keys of the token issuer are' }),
@@ -58,7 +60,11 @@ const variables = {
   MESSENGER_URL: url({ schemes: http, about: 'owner of the conversation cards and of sync' }),
   OWNER_TIMEOUT_MS: int({ default: 1000, min: 50, about: 'a card request slower than this is a fault' }),
   OWNER_BREAKER_OPEN_MS: int({ default: 2000, min: 50, about: 'an owner that failed is asked again after this long' }),
-  ALLOWED_ORIGINS: list({ about: 'origins that browsers may connect from; any when unset' }),
+  ALLOWED_ORIGINS: list({
+    about: 'origins that browsers may connect from, as https://chat.example; any when unset',
+    form: 'origins as browsers send them (https://chat.example: lower case, no path, no slash at the end, no default port)',
+    accepts: isOrigin,
+  }),
 
   FANOUT: oneOf({
     default: 'streams',
@@ -133,7 +139,7 @@ export type GatewayConfig = Values<typeof variables>;
  * @throws ConfigError that lists every problem.
  */
 export function readConfig(): GatewayConfig {
-  return parseEnvironment(process.env, variables);
+  return parseEnvironment(process.env, variables, conflictsOf);
 }
 
 /** The table that `--print-config` shows. */
@@ -148,7 +154,33 @@ function isAddress(text: string): boolean {
   return hostname !== '' && pathname + search + hash === '';
 }
 
-/** What is legal but unwise, one sentence each. */
+/** Whether an `Origin` header can be this text, which is compared as a whole (no `*`); `null` is what sandboxed pages send. */
+function isOrigin(text: string): boolean {
+  if (text === 'null') return true;
+  if (!URL.canParse(text)) return false;
+  const { origin, protocol, host } = new URL(text);
+  // The parser knows no origin of schemes that apps bring along (`capacitor://localhost`); those are sent as scheme and host all the same.
+  return host !== '' && !host.includes('*') && text === (origin === 'null' ? `${protocol}//${host}` : origin);
+}
+
+/** What cannot be together, one sentence each. */
+function conflictsOf(config: Partial<GatewayConfig>): string[] {
+  const conflicts: string[] = [];
+  const { HOST, PORT, INTERNAL_HOST, INTERNAL_PORT } = config;
+  const shareAddress = HOST === INTERNAL_HOST || isEveryAddress(HOST) || isEveryAddress(INTERNAL_HOST);
+  if (shareAddress && PORT !== undefined && PORT !== 0 && PORT === INTERNAL_PORT) {
+    conflicts.push(`INTERNAL_PORT must be another one than PORT, not ${PORT} as well`);
+  }
+  if (config.REDIS_SENTINELS !== undefined && config.REDIS_SENTINEL_MASTER === undefined) {
+    conflicts.push('REDIS_SENTINEL_MASTER is required with REDIS_SENTINELS');
+  }
+  return conflicts;
+}
+
+function isEveryAddress(host: string | undefined): boolean {
+  return host === '0.0.0.0' || host === '::';
+}
+
 /** What of a drain's time the closes may take: the rest is for the batch at hand, its acknowledgement and the leases. */
 export const closingShare = 0.8;
 
@@ -157,6 +189,7 @@ export function drainWindowMs({ DRAIN_WINDOW_MS, DRAIN_DEADLINE_MS }: GatewayCon
   return Math.min(DRAIN_WINDOW_MS, 0.9 * closingShare * DRAIN_DEADLINE_MS);
 }
 
+/** What is legal but unwise, one sentence each. */
 export function configWarnings(config: GatewayConfig): string[] {
   const warnings: string[] = [];
   if (config.HEARTBEAT_MS > config.PRESENCE_RENEW_MS || config.PRESENCE_RENEW_MS > config.PRESENCE_LEASE_TTL_MS / 3) {

@@ -29,6 +29,18 @@ describe('a replica', () => {
     for (const missing of ['JWKS_URL', 'USER_SERVICE_URL', 'MESSENGER_URL']) expect(replica.log()).toContain(missing);
   });
 
+  test('that nobody can have meant as it is says so and exits 78', async () => {
+    const replica = await makeReplica('confused');
+    const owner = 'http://127.0.0.1:1';
+    replica.launch({
+      ...{ JWKS_URL: owner, USER_SERVICE_URL: owner, MESSENGER_URL: owner },
+      ...{ HOST: '127.0.0.1', PORT: '7070', INTERNAL_HOST: '127.0.0.1', INTERNAL_PORT: '7070' },
+      ...{ REDIS_SENTINELS: 'a:26379', ALLOWED_ORIGINS: 'https://chat.example/' },
+    });
+    expect(await replica.exited).toEqual({ code: 78, signal: null });
+    for (const name of ['INTERNAL_PORT', 'REDIS_SENTINEL_MASTER', 'ALLOWED_ORIGINS']) expect(replica.log()).toContain(`- ${name} `);
+  });
+
   test('prints every variable with its meaning on request, secrets masked, and exits 0', async () => {
     const replica = await makeReplica('printer');
     const owner = 'http://127.0.0.1:1';
