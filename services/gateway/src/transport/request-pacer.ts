@@ -54,13 +54,13 @@ export class RequestPacer {
 
   /**
    * To be told of every new socket before anything is read of it.
-   * @param room how many may stand in line; whoever comes when it is full is read at once
+   * @param mayWait whether there is room for it to stand in line; if not, it is read at once
    */
-  onAccepted(socket: UnreadSocket, room: number): void {
+  onAccepted(socket: UnreadSocket, mayWait: boolean): void {
     const nowMs = this.#clock.nowMs();
     if (this.#timer === undefined) this.#beginStep(nowMs);
     const isHisTurn = this.#waiting.length === 0 && this.#mayTake(this.#perMs * stepMs);
-    if (isHisTurn || this.#waiting.length >= room) return this.#take(nowMs);
+    if (isHisTurn || !mayWait) return this.#take(nowMs);
     socket.pause();
     this.#waiting.push({ socket, acceptedMs: nowMs });
   }

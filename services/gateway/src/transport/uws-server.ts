@@ -75,6 +75,9 @@ const upgradeRequired: HttpRefusal = { status: 426, code: 'upgrade_required', me
 const methodNotAllowed: HttpRefusal = { status: 405, code: 'method_not_allowed', message: 'This path speaks WebSocket only.' };
 const notFound: HttpRefusal = { status: 404, code: 'not_found', message: 'There is nothing here.' };
 
+/** What the line of those who wait may not take of all sockets: whoever comes beyond that is read at once, and gone. */
+const keptFromLine = 0.05;
+
 /** The public port. The only file that knows uWebSockets.js. */
 export class UwsServer {
   readonly name = 'websocket-port';
@@ -125,7 +128,7 @@ export class UwsServer {
   #onAccepted(response: HttpResponse): void {
     this.#handshaking++;
     const free = this.#options.maxSockets - this.#handlers.connectionCount() - this.#handshaking;
-    if (free >= 0) return this.#pacer.onAccepted(new NewSocket(response), free / 2);
+    if (free >= 0) return this.#pacer.onAccepted(new NewSocket(response), free >= keptFromLine * this.#options.maxSockets);
     this.#handlers.onTurnedAway();
     response.close();
   }
