@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Fleet, startFleet } from '../../src/index.js';
+import { upgradeRequest } from './upgrade-request.js';
 
 /** Read at the pace of a thousand a second: this crowd keeps the door busy for some seconds. */
 const size = 3000;
@@ -14,21 +15,12 @@ beforeAll(async () => {
 
 afterAll(async () => fleet.stop());
 
-const request = [
-  'GET /api/v1/ws HTTP/1.1',
-  'Host: x',
-  'Connection: Upgrade',
-  'Upgrade: websocket',
-  'Sec-WebSocket-Version: 13',
-  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
-].join('\r\n');
-
 /** Knocks without a token. Resolves with the head of the answer. */
 function knock(index: number, onWritten: () => void): Promise<string> {
   return new Promise((resolve) => {
     const localAddress = `127.0.0.${2 + Math.floor(index / perAddress)}`;
     const socket = connect({ port: fleet.replica(0).port, host: '127.0.0.1', localAddress }, () => {
-      socket.write(`${request}\r\n\r\n`);
+      socket.write(upgradeRequest);
       onWritten();
     });
     socket.setEncoding('latin1').once('data', (head: string) => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Fleet, RecordingClient, startFleet, TokenIssuer } from '../../src/index.js';
+import { upgradeHeaders } from './upgrade-request.js';
 
 let fleet: Fleet;
 
@@ -60,7 +61,7 @@ const smuggled = [
   'X-Original-URL: /internal/replicas\r\nX-Rewrite-URL: /metrics\r\n',
   'Content-Length: 5\r\nTransfer-Encoding: chunked\r\n',
   'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /internal/replicas HTTP/1.1\r\nHost: x\r\n',
-  'Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n',
+  upgradeHeaders,
 ];
 
 describe.each([
@@ -85,8 +86,7 @@ describe.each([
 /** An upgrade that would be granted, with more headers and with bytes behind it. */
 async function upgrade(isNginx: boolean, headers: string, behind = ''): Promise<string> {
   const path = `/api/v1/ws?token=${await fleet.token('smuggler')}`;
-  const own =
-    'Host: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+  const own = `Host: x\r\n${upgradeHeaders}`;
   return send(isNginx, `GET ${path} HTTP/1.1\r\n${own}${headers}\r\n${behind}`, { waits: true });
 }
 

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually, type Fleet, freePort, RecordingClient, Replica, startFleet, UpgradeRefusedError } from '../../src/index.js';
+import { upgradeRequest } from './upgrade-request.js';
 
 const maxOpenFiles = 400;
 /** What the replica takes of it: 95 % of what it does not need itself. */
@@ -69,8 +70,7 @@ test('at the cap that its file descriptors allow a replica refuses with 503 and 
 /** What a client that cannot come in may do, again and again. */
 const knocks = {
   'say nothing': '',
-  'are refused':
-    'GET /api/v1/ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+  'are refused': upgradeRequest,
 };
 
 // Sockets that stood in line to be read took the last descriptors: the replica could not be asked how it was, and was taken for dead.

@@ -17,6 +17,12 @@ import {
   type UwsServerOptions,
 } from './uws-server.js';
 
+const upgradeRequest = [
+  'GET /api/v1/ws HTTP/1.1',
+  ...['Host: x', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='],
+  ...['', ''],
+].join('\r\n');
+
 const servers: UwsServer[] = [];
 const clients: WebSocket[] = [];
 let nextPort = 21_300 + (process.pid % 2000);
@@ -301,16 +307,8 @@ test('an open connection keeps nothing of its request', async () => {
 
 test('everybody in a crowd is answered, however many of it leave before their turn', async () => {
   const played = await serve();
-  const head = [
-    'GET /api/v1/ws HTTP/1.1',
-    'Host: x',
-    'Connection: Upgrade',
-    'Upgrade: websocket',
-    'Sec-WebSocket-Version: 13',
-    'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
-  ].join('\r\n');
   const answers = Array.from({ length: 600 }, (_, index) => {
-    const socket = connect(played.port, '127.0.0.1', () => socket.write(`${head}\r\n\r\n`));
+    const socket = connect(played.port, '127.0.0.1', () => socket.write(upgradeRequest));
     return new Promise<string>((resolve) => {
       socket.once('error', () => resolve('gone')).once('close', () => resolve('gone'));
       socket.once('data', (bytes) => {
@@ -330,13 +328,12 @@ test('everybody in a crowd is answered, however many of it leave before their tu
 
 test('a refusal ends its connection: what was sent behind it is not judged', async () => {
   const played = await serve(() => ({ status: 503, code: 'rate_limited', message: '', retryAfterS: 3 }));
-  const upgrade = `GET /api/v1/ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`;
   const answer = await new Promise<string>((resolve) => {
     let text = '';
-    const socket = connect(played.port, '127.0.0.1', () => socket.write(upgrade));
+    const socket = connect(played.port, '127.0.0.1', () => socket.write(upgradeRequest));
     socket.setEncoding('latin1').on('data', (chunk: string) => {
       text += chunk;
-      socket.write(upgrade.repeat(100));
+      socket.write(upgradeRequest.repeat(100));
     });
     socket.on('error', () => undefined).once('close', () => resolve(text));
   });
@@ -347,6 +344,11 @@ test('a refusal ends its connection: what was sent behind it is not judged', asy
 
 test('sockets that there is no room for are closed unread, and make room when they have gone', async () => {
   const played = await serve(undefined, { maxSockets: 40 });
+  // Who was here and has left takes up nothing, and gives back no more than it took.
+  const visitors = Array.from({ length: 30 }, () => open(played.url));
+  await vi.waitFor(() => expect(visitors.every(({ frames }) => frames.length === 1)).toBe(true));
+  for (const { client } of visitors) client.close();
+  await vi.waitFor(() => expect(played.connections.filter(({ isOpen }) => isOpen)).toHaveLength(0));
   const inside = Array.from({ length: 10 }, () => open(played.url));
   await vi.waitFor(() => expect(inside.every(({ frames }) => frames.length === 1)).toBe(true));
   let closed = 0;
