@@ -1,7 +1,7 @@
-import { setPriority } from 'node:os';
 import { eventually } from '@event-gateway/fleet';
 import { decodeFromCompressedBase64, type Histogram } from 'hdr-histogram-js';
 import { cpuTimeUs } from '../host/cpu-time.js';
+import { yieldCores } from '../host/yield-cores.js';
 import { Child } from '../processes/child.js';
 import type { GroupCounts } from './client-group.js';
 import type { LoadCalls } from './load-calls.js';
@@ -27,20 +27,23 @@ export interface LoadGeneratorOptions {
 }
 
 const openingsAtOnce = 64;
-const lowestPriority = 19;
 /** Of all load generators of this process: an address is never used twice. */
 let addressesTaken = 0;
 
 /** The clients of everything that is measured, in processes of their own. */
 export class LoadGenerator {
   readonly #processes: readonly Child<LoadCalls>[];
+  readonly #yieldsCores: boolean;
   readonly #usersPerAddress: number;
 
   constructor(processes: number, { yieldsCores = false, usersPerAddress = 5000 }: LoadGeneratorOptions = {}) {
     const module = new URL('./main.js', import.meta.url);
-    this.#processes = Array.from({ length: processes }, (_, index) => new Child<LoadCalls>(`load-${index + 1}`, module));
+    this.#processes = Array.from(
+      { length: processes },
+      (_, index) => new Child<LoadCalls>(`load-${index + 1}`, module, { ownSession: yieldsCores }),
+    );
     this.#usersPerAddress = usersPerAddress;
-    if (yieldsCores) for (const { pid } of this.#processes) setPriority(pid, lowestPriority);
+    this.#yieldsCores = yieldsCores;
   }
 
   get processCount(): number {
@@ -54,6 +57,7 @@ export class LoadGenerator {
 
   /** Resolves when all of them are open. @throws when one of them is refused */
   async connect({ group, protocol, port, users, isTls = false, followsCursors = false }: ConnectOptions): Promise<void> {
+    if (this.#yieldsCores) for (const { pid } of this.#processes) await yieldCores(pid);
     const shares = this.#processes.map((process, index) => ({
       process,
       users: users.filter((_, at) => at % this.#processes.length === index),

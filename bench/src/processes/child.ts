@@ -17,9 +17,9 @@ export class Child<C extends Calls> {
   #lastId = 0;
 
   /** @param module the file that calls `serveParent` */
-  constructor(name: string, module: URL) {
+  constructor(name: string, module: URL, { ownSession = false }: { readonly ownSession?: boolean } = {}) {
     this.name = name;
-    this.#process = fork(module, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], serialization: 'advanced' });
+    this.#process = fork(module, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], serialization: 'advanced', detached: ownSession });
     this.#process.on('message', (message) => this.#settle(message));
     this.#process.once('exit', (code, signal) => this.#failAll(`${name} ended (${signal ?? code})`));
   }

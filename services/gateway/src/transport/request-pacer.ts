@@ -7,7 +7,10 @@ export interface UnreadSocket {
   resume(): void;
 }
 
-/** Requests are read in small portions, and between any two of them everything else has its turn. */
+/**
+ * Requests are read in small portions, and between any two of them everything else has its turn. A loop that is busy comes late to its
+ * steps, and then reads less in a second: what it is busy with matters more than the line.
+ */
 const stepMs = 5;
 
 /** What is read at the least, however low the accept rate is. */
@@ -41,7 +44,6 @@ export class RequestPacer {
   readonly #waiting: { readonly socket: UnreadSocket; readonly acceptedMs: number }[] = [];
   /** When those were accepted that may be read and have not made their request; oldest first. */
   readonly #unread: number[] = [];
-  #stepAtMs = 0;
   /** Allowed to be read in this step. */
   #taken = 0;
   #timer: Timer | undefined;
@@ -75,10 +77,9 @@ export class RequestPacer {
     const [oldest] = this.#waiting;
     if (oldest === undefined) return;
     const nowMs = this.#clock.nowMs();
-    const elapsedMs = nowMs - this.#stepAtMs; // a busy loop is late, and keeps the pace all the same
     this.#beginStep(nowMs);
     const leftMs = Math.max(shortestHasteMs, oldest.acceptedMs + longestWaitMs - nowMs);
-    const most = elapsedMs * Math.max(this.#perMs, this.#waiting.length / leftMs);
+    const most = stepMs * Math.max(this.#perMs, this.#waiting.length / leftMs);
     for (const { socket, acceptedMs } of this.#waiting) {
       if (!this.#mayTake(most)) break;
       this.#take(acceptedMs);
@@ -88,7 +89,6 @@ export class RequestPacer {
   }
 
   #beginStep(nowMs: number): void {
-    this.#stepAtMs = nowMs;
     this.#taken = 0;
     // Whoever has stood in line for that long has made its request, or is silent: it is read by the next step.
     while (nowMs - (this.#unread[0] ?? nowMs) >= patienceMs) this.#unread.shift();
