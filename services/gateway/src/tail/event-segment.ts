@@ -84,18 +84,44 @@ export class EventSegment {
     return this.#bytes.toString('latin1', this.#end(index * endsPerEvent - 1), this.#end(index * endsPerEvent)) as StreamId;
   }
 
+  recipientsAt(index: number): Buffer {
+    return this.#bytes.subarray(this.#end(index * endsPerEvent), this.#end(index * endsPerEvent + 1));
+  }
+
+  envelopeAt(index: number): Buffer {
+    return this.#bytes.subarray(this.#end(index * endsPerEvent + 1), this.#end(index * endsPerEvent + 2));
+  }
+
   /** A view, good until this segment is reused. */
   at(index: number): RecentEvent {
-    const first = index * endsPerEvent;
-    return {
-      id: this.idAt(index),
-      recipients: this.#bytes.subarray(this.#end(first), this.#end(first + 1)),
-      envelope: this.#bytes.subarray(this.#end(first + 1), this.#end(first + 2)),
-    };
+    return new KeptEvent(this, index);
   }
 
   #end(index: number): number {
     return this.#ends[index] ?? 0;
+  }
+}
+
+/** Cut out as it is asked for: a scan looks at the recipients of all events, and at the rest of a few. */
+class KeptEvent implements RecentEvent {
+  readonly #segment: EventSegment;
+  readonly #index: number;
+
+  constructor(segment: EventSegment, index: number) {
+    this.#segment = segment;
+    this.#index = index;
+  }
+
+  get id(): StreamId {
+    return this.#segment.idAt(this.#index);
+  }
+
+  get recipients(): Buffer {
+    return this.#segment.recipientsAt(this.#index);
+  }
+
+  get envelope(): Buffer {
+    return this.#segment.envelopeAt(this.#index);
   }
 }
 
