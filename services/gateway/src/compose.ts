@@ -237,7 +237,6 @@ function composeInbound({ config, clock, logger, metrics }: House, rooms: Inboun
     {
       ...{ messenger: owners, cards, presence, clock, logger },
       metrics: new SyncMetrics(metrics),
-      handledId: () => walk.fanout.handled.id,
     },
     { maxPages: config.SYNC_MAX_PAGES, retryAfterMs: config.OWNER_BREAKER_OPEN_MS, jitterMs: config.SYNC_REQUIRED_JITTER_MS },
   );
@@ -468,7 +467,8 @@ function composeDoor({ config, clock, metrics, hub }: House, fanout: Fanout, pre
     },
   };
   const open = (grant: Grant, socket: Socket): Connection => {
-    const connection = new Connection(randomUUID(), grant.userId, cursorOf(grant), socket, context);
+    const cursor = config.FANOUT === 'pubsub' ? undefined : cursorOf(grant);
+    const connection = new Connection(randomUUID(), grant.userId, cursor, socket, context);
     hubMetrics.opened();
     hub.add(connection);
     grant.place.release();

@@ -1,7 +1,7 @@
 import { keys } from '@event-gateway/redis';
 import { ConfigError } from '@event-gateway/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { configWarnings, describeConfig, readConfig } from './config.js';
+import { configWarnings, describeConfig, readConfig, transportOptions } from './config.js';
 
 beforeEach(() => {
   for (const name of ['JWKS_URL', 'USER_SERVICE_URL', 'MESSENGER_URL']) vi.stubEnv(name, 'http://owner');
@@ -163,4 +163,14 @@ test('the table of the configuration has no token and no password', () => {
   vi.stubEnv('REDIS_SENTINELS', 'user:hunter2@a:26379,b:26379');
   expect(describeConfig()).toContain('rediss://user:***@redis:6379');
   expect(describeConfig()).not.toContain('hunter2');
+});
+
+test('the transport does not cut a silent client before the heartbeat can tell it why', () => {
+  for (const heartbeatMs of [100, 1000, 2000, 2500, 3000, 4000, 5000, 20_000, 60_000, 300_000]) {
+    vi.stubEnv('HEARTBEAT_MS', String(heartbeatMs));
+    const { idleTimeoutS } = transportOptions(readConfig());
+    // It counts in whole ticks of 4 s, and the first may be as good as over.
+    expect(1000 * (idleTimeoutS - 4)).toBeGreaterThan(2.5 * heartbeatMs + 1000);
+    expect([idleTimeoutS % 4, idleTimeoutS >= 8]).toEqual([0, true]);
+  }
 });

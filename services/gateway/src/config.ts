@@ -213,11 +213,21 @@ export function transportOptions(config: GatewayConfig): UwsServerOptions {
     path: '/api/v1/ws',
     maxPayloadBytes: 2 * config.MAX_FRAME_BYTES + 65_536,
     maxBackpressureBytes: 3 * config.OUTBOX_MAX_BYTES + 3 * config.MAX_ENTRY_BYTES,
-    idleTimeoutS: Math.min(960, Math.max(8, Math.ceil((3 * config.HEARTBEAT_MS) / 1000))),
+    idleTimeoutS: idleTimeoutSOf(config.HEARTBEAT_MS),
     // Twice what may be accepted: enough to use the accept rate up, and to say so to the others.
     requestsPerSecond: 2 * config.UPGRADES_PER_SECOND,
     maxSockets: maxSocketsOf(readFdLimit()),
   };
+}
+
+/**
+ * After the heartbeat's own limit of 2.5 intervals, or a silent client would see 1006 instead of 4408. The transport looks at its sockets
+ * every 4 s, counts in such ticks and begins with a part of one; 960 s is the most that it can count to.
+ */
+function idleTimeoutSOf(heartbeatMs: number): number {
+  const [tickS, latenessS] = [4, 2];
+  const ticks = Math.ceil(((2.5 * heartbeatMs) / 1000 + latenessS) / tickS) + 1;
+  return Math.min(960, tickS * ticks);
 }
 
 /**

@@ -12,6 +12,7 @@ export interface Frame {
 export class TestConnection implements SyncConnection {
   readonly userId: UserId;
   cursor: StreamId | undefined;
+  assuredCursor: StreamId | null = '1767225600000-5' as StreamId;
   room = Infinity;
   readonly texts: string[] = [];
   readonly #abort = new AbortController();
@@ -44,6 +45,10 @@ export class TestConnection implements SyncConnection {
 
   get messages(): { readonly id: string; readonly seq: number; readonly sender_name: string }[] {
     return this.frames.flatMap((frame) => (frame.type === 'message.new' ? [frame['message'] as never] : []));
+  }
+
+  greeted(): Promise<void> {
+    return Promise.resolve();
   }
 
   writeControl(frame: Parameters<SyncConnection['writeControl']>[0]): void {

@@ -32,6 +32,13 @@ describe('after the last page', () => {
     expect(Object.fromEntries(seqs.whole())).toEqual({ a: 7, b: 6 });
   });
 
+  test('a message that the messenger counted and did not send is not claimed', () => {
+    const seqs = seqsOf({ a: 5 });
+    seqs.named(dialog('a', 9));
+    seqs.delivered(event('a', '{"seq":6}'));
+    expect(Object.fromEntries(seqs.whole())).toEqual({ a: 6 });
+  });
+
   test('a dialog that the messenger does not name is not claimed', () => {
     const seqs = seqsOf({ left: 9 });
     seqs.named(dialog('a', 1));

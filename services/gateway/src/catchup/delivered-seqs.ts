@@ -43,11 +43,12 @@ export class DeliveredSeqs {
   }
 
   /**
-   * After the last page: every dialog that the messenger named is whole, also one that had nothing new. Not so when an event was lost,
-   * which may be a message of any of them: then a dialog is known up to the first seq that is missing, and no further.
+   * After the last page: every dialog that the messenger named is whole, up to the last message that it sent of it, or, where it had
+   * nothing new, up to the last that it named. Not so when an event was lost, which may be a message of any of them: then a dialog is known
+   * up to the first seq that is missing, and no further.
    */
   whole(): Map<ConversationId, number> {
-    return this.#hasLost ? raised(this.#known, this.#unbroken) : raised(this.#lastSeqs, this.#delivered);
+    return this.#hasLost ? raised(this.#known, this.#unbroken) : new Map([...this.#lastSeqs, ...this.#delivered]);
   }
 
   /**

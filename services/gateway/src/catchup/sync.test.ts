@@ -14,13 +14,11 @@ let userService: HttpOwner;
 let owners: Owners;
 let metrics: Metrics;
 let sync: Sync<TestConnection>;
-let handled: StreamId | null;
 let learned: { readonly userId: UserId; readonly ids: string[]; readonly isWhole: boolean }[];
 let peers: PresenceEntry[];
 let warnings: [object, string][];
 
 beforeEach(async () => {
-  handled = '1767225600000-5' as StreamId;
   learned = [];
   warnings = [];
   peers = [{ user_id: 'b' as UserId, status: 'online', at_ms: 1 }];
@@ -73,7 +71,6 @@ function build({ maxPages = 50, concurrency = 4, queue = 10_000, timeoutMs = 20_
       messenger: owners,
       cards,
       presence,
-      handledId: () => handled,
       clock: systemClock,
       logger: silentLogger,
       metrics: new SyncMetrics(metrics),
@@ -235,6 +232,25 @@ describe('titles', () => {
     expect(connection.frames[0]?.['conversation']).toEqual({ type: 'direct', title: 'Name of b' });
   });
 
+  test('a dialog that the messenger names without a title, or without the other one, is titled by its card', async () => {
+    const cards: Record<string, object> = {
+      '/internal/conversations/g1/card': { conversation_id: 'g1', type: 'group', title: 'Team', participants: ['a', 'c'] },
+      '/internal/conversations/d1/card': { conversation_id: 'd1', type: 'direct', participants: ['a', 'b'] },
+    };
+    const untitled = (id: string, type: string): object => ({ conversation_id: id, type, last_seq: 1 });
+    messenger.reply = ({ url }) => {
+      const body = url === '/internal/sync' ? undefined : cards[url];
+      if (body !== undefined) return { body };
+      return { body: { conversations: [untitled('g1', 'group'), untitled('d1', 'direct')], events: [message('g1', 1), message('d1', 1)] } };
+    };
+    const connection = new TestConnection();
+    await run(connection);
+    expect(connection.frames.slice(0, 2).map((frame) => [frame['conversation'], frame['stale']])).toEqual([
+      [{ type: 'group', title: 'Team' }, undefined],
+      [{ type: 'direct', title: 'Name of b' }, undefined],
+    ]);
+  });
+
   test('a dialog that the messenger does not name has its card', async () => {
     messenger.reply = ({ url }) =>
       url === '/internal/sync'
@@ -277,17 +293,19 @@ describe('changes to older messages', () => {
 
 describe('the cursor of sync.complete', () => {
   test('was taken before the messenger was asked', async () => {
+    const connection = new TestConnection();
     messenger.reply = () => {
-      handled = '1767225600009-0' as StreamId;
+      connection.assuredCursor = '1767225600009-0' as StreamId;
       return { body: { conversations: [], events: [] } };
     };
-    expect((await run(new TestConnection()))['cursor']).toBe('1767225600000-5');
+    expect((await run(connection))['cursor']).toBe('1767225600000-5');
   });
 
   test('is null in pub/sub mode', async () => {
-    handled = null;
+    const connection = new TestConnection();
+    connection.assuredCursor = null;
     messenger.reply = () => ({ body: { conversations: [], events: [] } });
-    expect((await run(new TestConnection()))['cursor']).toBeNull();
+    expect((await run(connection))['cursor']).toBeNull();
   });
 });
 

@@ -25,6 +25,10 @@ export interface SyncConnection {
   readonly userId: UserId;
   /** The handshake's cursor. */
   readonly cursor: StreamId | undefined;
+  /** A cursor up to which the client lacks nothing that this connection still owes it; null in pub/sub mode. */
+  readonly assuredCursor: StreamId | null;
+  /** Resolves when `hello` has been sent, or the connection has closed. */
+  greeted(): Promise<void>;
   /** Aborts when the connection closes. */
   readonly signal: AbortSignal;
   writeControl(frame: SyncCompleteFrame | ErrorFrame): void;
@@ -54,8 +58,6 @@ export interface SyncDependencies<C> {
   readonly messenger: SyncMessenger;
   readonly cards: LoadableCards;
   readonly presence: SyncPresence<C>;
-  /** The last stream id that this replica has handled; null in pub/sub mode. */
-  handledId(): StreamId | null;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: SyncMetrics;
@@ -134,8 +136,10 @@ export class Sync<C extends SyncConnection> {
   }
 
   async #sync(connection: C, frame: SyncFrame): Promise<SyncOutcome> {
-    // Taken before the messenger is asked: what it does not know yet has an id above, and comes live.
-    const cursor = this.#deps.handledId();
+    await connection.greeted();
+    // Taken before the messenger is asked: what it does not know yet has an id above, and comes live. And not above what a replay under way
+    // still owes, or the client would skip it.
+    const cursor = connection.assuredCursor;
     const followed = await this.#followPages(connection, frame);
     if (followed.kind === 'closed' || connection.signal.aborted) return 'aborted';
     if (followed.kind === 'refused') return this.#unavailable(connection, frame, followed.answer);

@@ -1,5 +1,5 @@
 import type { ConversationId, SyncConversation, UserId } from '@event-gateway/protocol';
-import type { FrameConversationCard, FrameUserCard, LoadableCards } from '../frames/frame-cards.js';
+import { type FrameConversationCard, type FrameUserCard, type LoadableCards, peerOf } from '../frames/frame-cards.js';
 
 /** Of a dialog that is titled after the other one. */
 const noHeader = new Uint8Array();
@@ -39,6 +39,10 @@ export class SyncedTitles implements LoadableCards {
     const given = this.#conversations.get(id);
     if (given === undefined) return this.#cards.conversation(id);
     const { type, title, peerId } = given;
+    if (needsCard(given)) {
+      const card = this.#cards.conversation(id);
+      if (title === undefined ? card !== 'absent' : typeof card === 'object' && this.#isTitled(card)) return card;
+    }
     // Titled after the other one, as it is live; what the messenger calls it helps out when that card is not to be had.
     if (type === 'direct' && peerId !== undefined && (title === undefined || typeof this.#cards.user(peerId) === 'object')) {
       return { type, participants: [this.#viewer, peerId], header: noHeader };
@@ -50,16 +54,22 @@ export class SyncedTitles implements LoadableCards {
     return this.#cards.deadline();
   }
 
-  /** Of the dialogs that the messenger has named only the other one's card is wanted. */
+  /** Of a dialog that the messenger has named in full only the other one's card is wanted. */
   warm(users: Iterable<UserId>, conversations: Iterable<ConversationId>, untilMs?: number): Promise<void> | undefined {
     const wanted = new Set(users);
     const unnamed: ConversationId[] = [];
     for (const id of conversations) {
       const given = this.#conversations.get(id);
-      if (given === undefined) unnamed.push(id);
+      if (given === undefined || needsCard(given)) unnamed.push(id);
       else if (given.type === 'direct' && given.peerId !== undefined) wanted.add(given.peerId);
     }
     return this.#cards.warm(wanted, unnamed, untilMs);
+  }
+
+  /** Whether the viewer can be shown the card's title: a direct dialog's is the other one's name. */
+  #isTitled(card: FrameConversationCard): boolean {
+    const peer = peerOf(card, this.#viewer);
+    return peer === undefined || typeof this.#cards.user(peer) === 'object';
   }
 
   #titled({ conversationId, type, title }: SyncConversation): FrameConversationCard {
@@ -71,6 +81,11 @@ export class SyncedTitles implements LoadableCards {
     this.#headers.set(conversationId, titled);
     return titled;
   }
+}
+
+/** The messenger may leave out what titles a dialog: the name of a group, who the other one is. */
+function needsCard({ type, title, peerId }: SyncConversation): boolean {
+  return type === 'direct' ? peerId === undefined : title === undefined;
 }
 
 /** What a card that happens to be there adds to a title: the picture. */

@@ -21,8 +21,9 @@ export function enrich(events: readonly EventForViewers[], cards: LoadableCards)
     if (envelope.conversationId === undefined || !DEFINED_EVENT_TYPES.has(envelope.type)) continue;
     conversations.add(envelope.conversationId);
     const card = cards.conversation(envelope.conversationId);
-    if (card === 'missing') cold.push(event);
-    else if (card !== 'absent') addPeers(card, event.viewers, users);
+    // "Absent" may have had its time: whether it is asked for again is judged by the warm-up.
+    if (typeof card === 'object') addPeers(card, event.viewers, users);
+    else cold.push(event);
   }
   const untilMs = cards.deadline();
   const loading = load(users, conversations, cold, cards, untilMs);

@@ -1,3 +1,4 @@
+import type { StreamId } from '@event-gateway/protocol';
 import { expect, test } from 'vitest';
 import { greetingConnection, hello, liveConnection, testContext } from '../../test/connections.js';
 import type { Connection } from './connection.js';
@@ -100,6 +101,26 @@ test('a frame that the transport itself drops is a hole, and is told', () => {
   socket.drain();
   connection.onDrain();
   expect(socket.types()).toEqual(['message.new', 'sync.required']);
+});
+
+test('a cursor is vouched for only as far as nothing is owed below it', () => {
+  const context = testContext(1000);
+  const { connection, socket } = greetingConnection(context);
+  connection.greet({ ...hello(), resumed: true, cursor: '4-0' as StreamId });
+  expect(connection.assuredCursor).toBe('4-0');
+  connection.goLive(0);
+  expect(connection.assuredCursor).toBe('9-0');
+  socket.stall();
+  for (let n = 10; n <= 30; n++) deliver(connection, n, 100);
+  context.handled = '30-0' as StreamId;
+  expect(connection.assuredCursor).toBe('4-0');
+  socket.drain();
+  connection.onDrain();
+  context.handled = '31-0' as StreamId;
+  expect(connection.assuredCursor).toBe('31-0');
+  socket.stall();
+  for (let n = 32; n <= 50; n++) deliver(connection, n, 100);
+  expect(connection.assuredCursor).toBe('30-0');
 });
 
 test('ephemeral frames are the first to give way', () => {

@@ -71,6 +71,8 @@ export class Connection {
   #mode: Mode = 'greeting';
   /** Live writes take only stream positions above this. */
   #livePosition = 0;
+  /** The cursor that the last `hello` or `sync.required` gave the client. */
+  #assignedCursor: StreamId | null = null;
   /** Frames up to this id were already sent by a faster replica. */
   #suppressUpTo: StreamId | undefined;
   /** The transport holds bytes; asking it how many costs a call, so this flag is asked first. */
@@ -102,6 +104,11 @@ export class Connection {
     return this.#mode === 'live';
   }
 
+  /** A cursor up to which the client lacks nothing that this socket still owes it: while it catches up, the one that it began with. */
+  get assuredCursor(): StreamId | null {
+    return this.isLive ? this.#context.handledId() : this.#assignedCursor;
+  }
+
   get isCatchingUp(): boolean {
     return this.#mode === 'catching_up';
   }
@@ -122,6 +129,7 @@ export class Connection {
   greet(hello: HelloFrame): void {
     if (!this.isOpen) return;
     this.#enter('replaying');
+    this.#assignedCursor = hello.cursor;
     this.writeControl(hello);
     this.#wake();
   }
@@ -137,6 +145,7 @@ export class Connection {
   /** Tells the client that it may have missed something; frames after this one have ids above `cursor`. */
   requireSync(reason: SyncRequiredReason, cursor: StreamId | null): void {
     this.#suppressUpTo = undefined;
+    this.#assignedCursor = cursor;
     this.writeControl({
       type: 'sync.required',
       reason,

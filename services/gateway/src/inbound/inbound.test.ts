@@ -219,17 +219,19 @@ describe('rate', () => {
     expect(connection.errors).toEqual([]);
   });
 
-  test('a few frames too many are dropped, told once and not counted', async () => {
-    pings(48);
-    expect([connection.pongs, connection.errors, connection.isOpen]).toEqual([40, ['rate_limited'], true]);
+  test('frames too many are dropped; the first is forgiven, each one more is told and a violation', async () => {
+    pings(41);
+    expect([connection.pongs, connection.errors]).toEqual([40, ['rate_limited']]);
     expect(connection.frames.at(-1)).toMatchObject({ error: { retry_after_ms: 50 } });
+    pings(4);
+    expect([connection.errors.length, connection.isOpen]).toEqual([5, true]);
     await clock.advance(1000);
     pings(20);
     expect(connection.pongs).toBe(60);
-    expect(await counted('other', 'rate_limited')).toBe(8);
+    expect(await counted('other', 'rate_limited')).toBe(5);
   });
 
-  test('a flood is told, and then closed as flooding', () => {
+  test('a flood is closed as flooding with its fifth violation', () => {
     pings(3000);
     expect(connection.closedFor).toBe('flooding');
     expect(connection.pongs).toBe(40);

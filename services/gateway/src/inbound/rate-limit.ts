@@ -3,7 +3,7 @@ export interface FrameBudget {
   tokens: number;
   /** When the tokens and the excess were last brought up to date. */
   atMs: number;
-  /** Frames dropped lately: what leaks away is forgiven. */
+  /** Frames dropped lately, and not forgiven yet. */
   excess: number;
   toldAtMs: number;
 }
@@ -13,31 +13,29 @@ export interface RateLimitOptions {
   readonly inboundBurst: number;
 }
 
-/**
- * `dropped`: over the rate, and the client has just been told so. `dropped_told`: over the rate, and it is to be told. `flooding`: so
- * much over it that it counts as a violation.
- */
+/** `dropped`: over the rate, and the client has just been told so. `dropped_told`: and it is to be told. `flooding`: and that is a violation. */
 export type RateVerdict = 'taken' | 'dropped' | 'dropped_told' | 'flooding';
 
 /** A client that is a little over hears of it once a second, and not once a frame. */
 const tellEveryMs = 1000;
 
+/** A frame dropped while the one before has not been forgiven by half is one too many. */
+const tooMany = 1.5;
+
 /**
- * A token bucket per connection, and what happens beyond it. Frames over the rate are dropped. Being over is a violation only by
- * amount: a quarter of the rate on top is forgiven for ever (a clock that runs fast, a burst of taps), but each further quarter of a burst
- * counts. With 20/s and a burst of 40: 25/s goes on for ever, 40/s is closed after about 3 s, and a flood with its 50th excess frame.
+ * A token bucket per connection, and what happens beyond it: frames over the rate are dropped, and each is a violation. Forgiven is a
+ * quarter of the rate on top, if it comes frame by frame (a clock that runs fast): with 20/s and a burst of 40, 25/s goes on for ever, and
+ * a flood is closed with its 46th frame.
  */
 export class RateLimit {
   readonly #perMs: number;
   readonly #burst: number;
   readonly #forgivenPerMs: number;
-  readonly #violationFrames: number;
 
   constructor({ inboundFramesPerSecond, inboundBurst }: RateLimitOptions) {
     this.#perMs = inboundFramesPerSecond / 1000;
     this.#burst = inboundBurst;
     this.#forgivenPerMs = this.#perMs / 4;
-    this.#violationFrames = Math.max(1, inboundBurst / 4);
   }
 
   newBudget(nowMs: number): FrameBudget {
@@ -55,8 +53,8 @@ export class RateLimit {
       return 'taken';
     }
     budget.excess++;
-    const isFlooding = budget.excess >= this.#violationFrames;
-    if (isFlooding) budget.excess = 0;
+    const isFlooding = budget.excess >= tooMany;
+    if (isFlooding) budget.excess = 1;
     else if (nowMs - budget.toldAtMs < tellEveryMs) return 'dropped';
     budget.toldAtMs = nowMs;
     return isFlooding ? 'flooding' : 'dropped_told';

@@ -226,13 +226,13 @@ describe('for everybody', () => {
     expect(connection.frames.map(({ type }) => type)).toEqual(['presence.snapshot', 'presence']);
   });
 
-  test('who has no peers, or is gone, is not served', async () => {
+  test('who has no peers is told so without a read; who is gone is not served', async () => {
     const [lonely, gone] = [connect(a), connect(b, c)];
     snapshots.schedule(a);
     snapshots.schedule(b);
     hub.close(gone);
     await clock.advance(snapshotSpreadMs);
-    expect([lonely.frames, gone.frames, reads]).toEqual([[], [], []]);
+    expect([lonely.frames, gone.frames, reads]).toEqual([[{ type: 'presence.snapshot', presence: [] }], [], []]);
   });
 
   test('while Redis is away they wait; after ten seconds they say unknown', async () => {

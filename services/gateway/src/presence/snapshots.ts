@@ -155,7 +155,7 @@ export class Snapshots {
       const count = this.#deps.audience.peerCount(userId);
       if (users.length > 0 && (users.length === tickUsers || peers + count > tickPeers)) break;
       this.#due.delete(userId);
-      if (count === 0 || this.#deps.hub.connectionsOf(userId).length === 0) continue;
+      if (this.#deps.hub.connectionsOf(userId).length === 0) continue;
       users.push(userId);
       peers += count;
     }

@@ -169,7 +169,7 @@ test('other paths are 404, the path without an upgrade is 426', async () => {
   expect(await get(port, '/metrics')).toMatchObject({ status: 404, body: expect.stringContaining('not_found') as string });
   expect((await get(port, '/internal/presence?users=a')).status).toBe(404);
   expect((await get(port, '/api/v1/ws')).status).toBe(426);
-  expect((await get(port, '/api/v1/ws', 'POST')).status).toBe(405);
+  expect((await get(port, '/api/v1/ws', 'POST')).status).toBe(426);
 });
 
 test('HEAD is answered without a body: it would be read as the next answer', async () => {

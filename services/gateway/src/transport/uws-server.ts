@@ -15,7 +15,7 @@ export interface UpgradeRequest {
 }
 
 export interface HttpRefusal {
-  readonly status: 401 | 403 | 404 | 405 | 426 | 503;
+  readonly status: 401 | 403 | 404 | 426 | 503;
   readonly code: string;
   readonly message: string;
   /** Whole seconds. */
@@ -66,13 +66,11 @@ const statusTexts: Readonly<Record<HttpRefusal['status'], string>> = {
   401: '401 Unauthorized',
   403: '403 Forbidden',
   404: '404 Not Found',
-  405: '405 Method Not Allowed',
   426: '426 Upgrade Required',
   503: '503 Service Unavailable',
 };
 
 const upgradeRequired: HttpRefusal = { status: 426, code: 'upgrade_required', message: 'This path speaks WebSocket only.' };
-const methodNotAllowed: HttpRefusal = { status: 405, code: 'method_not_allowed', message: 'This path speaks WebSocket only.' };
 const notFound: HttpRefusal = { status: 404, code: 'not_found', message: 'There is nothing here.' };
 
 /** What the line of those who wait may not take of all sockets: whoever comes beyond that is read at once, and gone. */
@@ -101,9 +99,8 @@ export class UwsServer {
     this.#app ??= uWS
       .App()
       .ws<UserData>(path, this.#behavior())
-      .get(path, this.#refusing(upgradeRequired))
       .head(path, this.#refusing(upgradeRequired, refuseHead))
-      .any(path, this.#refusing(methodNotAllowed))
+      .any(path, this.#refusing(upgradeRequired))
       .head('/*', this.#refusing(notFound, refuseHead))
       .any('/*', this.#refusing(notFound))
       .filter((response, change) => {

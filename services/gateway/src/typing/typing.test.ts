@@ -7,26 +7,37 @@ const intervalMs = 2000;
 const [a, b, c, x] = ['a', 'b', 'c', 'x'] as UserId[] as [UserId, UserId, UserId, UserId];
 const [g1, g2, none] = ['g1', 'g2', 'none'] as ConversationId[] as [ConversationId, ConversationId, ConversationId];
 
-/** Cards that are loaded by `warm` only: what `owners` has by then. */
+/** Cards that are loaded by `warm` only, and then stay as `owners` had them, until they are too old. */
 class FakeCards implements TypingCards {
   readonly owners = { users: new Map<string, string>(), conversations: new Map<string, UserId[] | 'absent'>() };
-  readonly #warm = new Set<string>();
+  readonly #users = new Map<UserId, string | undefined>();
+  readonly #conversations = new Map<ConversationId, UserId[] | 'absent' | undefined>();
+  #areTooOld = false;
   warmed = 0;
 
   user(id: UserId): { displayName: string } | 'absent' | 'missing' {
-    const name = this.#warm.has(`u:${id}`) ? this.owners.users.get(id) : undefined;
+    const name = this.#users.get(id);
     return name === undefined ? 'missing' : name === 'absent' ? 'absent' : { displayName: name };
   }
 
   conversation(id: ConversationId): { participants: UserId[] } | 'absent' | 'missing' {
-    const participants = this.#warm.has(`c:${id}`) ? this.owners.conversations.get(id) : undefined;
+    const participants = this.#conversations.get(id);
     return participants === undefined ? 'missing' : participants === 'absent' ? 'absent' : { participants };
   }
 
-  async warm(users: Iterable<UserId>, conversations: Iterable<ConversationId>): Promise<void> {
+  warm(users: Iterable<UserId>, conversations: Iterable<ConversationId>): Promise<void> | undefined {
+    const coldUsers = [...users].filter((id) => this.#areTooOld || this.#users.get(id) === undefined);
+    const coldConversations = [...conversations].filter((id) => this.#areTooOld || this.#conversations.get(id) === undefined);
+    if (coldUsers.length + coldConversations.length === 0) return undefined;
     this.warmed++;
-    for (const id of users) this.#warm.add(`u:${id}`);
-    for (const id of conversations) this.#warm.add(`c:${id}`);
+    for (const id of coldUsers) this.#users.set(id, this.owners.users.get(id));
+    for (const id of coldConversations) this.#conversations.set(id, this.owners.conversations.get(id));
+    return Promise.resolve();
+  }
+
+  /** From now on every card is. What is there is still to be seen, as in the real cache. */
+  age(): void {
+    this.#areTooOld = true;
   }
 }
 
@@ -115,6 +126,18 @@ describe('at the author’s replica', () => {
     expect(await outcome('not_participant')).toBe(2);
   });
 
+  test('a card that is too old does not decide who takes part', async () => {
+    typing.onTyping({ userId: a }, none);
+    typing.onTyping({ userId: x }, g1);
+    await clock.advance(intervalMs);
+    cards.owners.conversations.set(none, [a, b]).set(g1, [a, x]);
+    cards.age();
+    typing.onTyping({ userId: a }, none);
+    typing.onTyping({ userId: x }, g1);
+    await clock.advance(0);
+    expect(await outcome('relayed')).toBe(2);
+  });
+
   test('without a card in time it is dropped and counted, and the card is asked for once', async () => {
     typing.onTyping({ userId: a }, 'unloadable' as ConversationId);
     await clock.advance(0);
@@ -185,6 +208,17 @@ describe('at every replica', () => {
       { type: 'typing', conversation_id: 'g1', user_id: 'a', user_name: '…', stale: true },
       { type: 'typing', conversation_id: 'g1', user_id: 'a', user_name: '…' },
     ]);
+  });
+
+  test('a name that is too old is asked for again', async () => {
+    const socket = connect(b);
+    typing.onMessage(message({}));
+    await clock.advance(0);
+    cards.owners.users.set(a, 'Alicia');
+    cards.age();
+    typing.onMessage(message({}));
+    await clock.advance(0);
+    expect(socket.frames.map((text) => (JSON.parse(text) as { user_name: string }).user_name)).toEqual(['Alice', 'Alicia']);
   });
 
   test('a message for nobody here asks for no card', async () => {

@@ -86,7 +86,9 @@ export class Typing {
 
   async #relay(userId: UserId, conversationId: ConversationId): Promise<TypingOutcome> {
     const { cards, redis } = this.#deps;
-    if (cards.conversation(conversationId) === 'missing') await cards.warm([], [conversationId]);
+    // Also when it is there: the warm-up judges whether it is too old.
+    const warming = cards.warm([], [conversationId]);
+    if (warming !== undefined) await warming;
     const card = cards.conversation(conversationId);
     if (card === 'missing') return 'no_card';
     if (card === 'absent' || !card.participants.includes(userId)) return 'not_participant';
@@ -97,7 +99,8 @@ export class Typing {
 
   async #deliver({ conversationId, userId, recipients }: TypingMessage): Promise<TypingOutcome> {
     const { hub, cards, clock } = this.#deps;
-    if (cards.user(userId) === 'missing') await cards.warm([userId], []);
+    const warming = cards.warm([userId], []);
+    if (warming !== undefined) await warming;
     const card = cards.user(userId);
     const frame = encodeFrame({
       type: 'typing',
