@@ -148,6 +148,19 @@ describe('a direct dialog', () => {
     expect(frame.conversation).toEqual({ type: 'direct', title: 'Name of peer' });
     expect(userService.requests.map(({ url }) => url).toSorted()).toEqual(['/internal/users/peer/card', '/internal/users/sender/card']);
   });
+
+  test('that there was none of has its title with the first event after that has had its time', async () => {
+    await rebuild({ negativeTtlMs: 1 });
+    messenger.reply = () => ({ status: 404 });
+    expect(await deliverOne(event('sender', 'd1'))).not.toHaveProperty('conversation');
+    heal();
+    const frame = await vi.waitFor(async () => {
+      const next = await deliverOne(event('sender', 'd1'));
+      expect(next).toHaveProperty('conversation');
+      return next;
+    }, patiently);
+    expect([frame.conversation, frame.stale]).toEqual([{ type: 'direct', title: 'Name of peer' }, undefined]);
+  });
 });
 
 type Owner = 'userService' | 'messenger';
