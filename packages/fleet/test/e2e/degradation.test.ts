@@ -64,6 +64,23 @@ test('the messenger is down: syncs are told so and keep their socket, live frame
   );
 });
 
+test('the user-service hangs while a client resumes: a sync that is quicker than the replay takes nothing of it away', async () => {
+  const alice = await start({ env: { CARD_DEADLINE_MS: '2000', OWNER_TIMEOUT_MS: '5000' } });
+  const first = await write(1);
+  await messageOf(alice, first);
+  await alice.close();
+  const missed = await fleet.publish({ type: 'message.pinned', conversation_id: 'team', recipients: ['alice'], payload: { id: 'm1' } });
+  const last = await write(2, 'somebody whose card is cold');
+  fleet.owners.userService.fault = { hangs: true };
+  const again = await fleet.connect('alice', { replica: fleet.replica(0), cursor: first });
+  again.send({ type: 'sync', conversations: { team: 2 } });
+  const complete = await again.waitFor('sync.complete');
+  await messageOf(again, last);
+  const cursors = again.frames.flatMap(({ type, cursor }) => (type === 'hello' || cursor === undefined ? [] : [cursor]));
+  expect(cursors).toEqual([complete['cursor'], missed, last]);
+  expect(complete['cursor']).toBe(first);
+});
+
 test('the user-service hangs: names are missing and called stale; once its breaker is open nobody waits for it', async () => {
   const alice = await start({ env: { OWNER_BREAKER_OPEN_MS: '60000', CARD_DEADLINE_MS: '100', OWNER_TIMEOUT_MS: '300' } });
   fleet.owners.userService.fault = { hangs: true };
