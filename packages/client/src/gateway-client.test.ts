@@ -222,30 +222,6 @@ test('a change that a hole had swallowed does not have the last word over a newe
   expect(heard('message.edited').map((frame) => frame.message?.text)).toEqual(['v2', 'v1', 'v2', 'v3']);
 });
 
-test('token.expiring fetches a new token and hands it over in band', async () => {
-  const token = vi.fn(({ refresh }: { refresh: boolean }) => (refresh ? 'fresh' : 'first'));
-  const { socket, clock } = await startClient({ token });
-  socket().hello();
-  socket().frame({ type: 'token.expiring', expires_in_ms: 60_000 });
-  await clock.advance(0);
-  expect(socket().sentOf('auth')).toEqual([{ type: 'auth', token: 'fresh' }]);
-});
-
-test('a refresh that fails is tried again while the old token lasts', async () => {
-  let calls = 0;
-  const { socket, clock, heard } = await startClient({
-    token: async ({ refresh }) => {
-      if (refresh && ++calls < 3) throw new Error('auth is down');
-      return 't';
-    },
-  });
-  socket().hello();
-  socket().frame({ type: 'token.expiring', expires_in_ms: 60_000 });
-  await clock.advance(10_000);
-  expect(socket().sentOf('auth')).toHaveLength(1);
-  expect(heard('error').map(({ code }) => code)).toEqual(['token_unavailable', 'token_unavailable']);
-});
-
 test('typing goes out once in two seconds per dialog, and not at all without a connection', async () => {
   const { client, socket, clock } = await startClient();
   expect(client.typing('c1')).toBe(false);

@@ -8,6 +8,7 @@ import {
   type ControlFrame,
   type DurableFrame,
   decodeFrame,
+  type FrameError,
   type HelloFrame,
   hasMessage,
   isPresenceEntry,
@@ -26,7 +27,7 @@ import { PresenceStore } from './presence-store.js';
 import { staleCards } from './stale-cards.js';
 import { StateSaver } from './state-saver.js';
 import { Timers } from './timers.js';
-import { refreshToken } from './token-refresh.js';
+import { TokenRefresh } from './token-refresh.js';
 import { Typing } from './typing.js';
 import { findWebSocket } from './web-socket.js';
 
@@ -47,6 +48,7 @@ export class GatewayClient {
   readonly #presence = new PresenceStore((entry) => this.#emitter.emit('presence', entry));
   readonly #saver: StateSaver;
   readonly #link: Link;
+  readonly #tokenRefresh: TokenRefresh;
   #loaded: Promise<void> | undefined;
   #userId: string | undefined;
   #wasOnline = false;
@@ -72,6 +74,11 @@ export class GatewayClient {
       rest: () => void this.#saver.save(),
       changed: () => this.#refreshStatus(),
       failed: (code, cause) => this.#failed(code, cause),
+    });
+    this.#tokenRefresh = new TokenRefresh(context, {
+      provider: options.token,
+      send: (token) => this.#link.send({ type: 'auth', token }),
+      failed: (cause) => this.#failed('token_unavailable', cause),
     });
     this.#catchUp = new CatchUp(context, this.#ledger, {
       send: (frame) => this.#link.send(frame),
@@ -202,7 +209,7 @@ export class GatewayClient {
         this.#ledger.raise(frame.cursor);
         return this.#link.hint(waitMs(frame.after_ms, 0));
       case 'token.expiring':
-        return this.#tokenExpiring();
+        return void this.#tokenRefresh.start();
       case 'typing':
         this.#refetch(frame);
         return this.#typing.heard(frame);
@@ -211,9 +218,9 @@ export class GatewayClient {
       case 'presence.snapshot':
         return this.#presence.replace(presenceEntries(frame.presence));
       case 'error':
-        return this.#catchUp.failed(frame.error) ? undefined : this.#emitter.emit('error', frame.error);
+        return this.#refused(frame.error);
       case 'auth.ok':
-        return undefined;
+        return this.#tokenRefresh.stop();
     }
   }
 
@@ -257,19 +264,17 @@ export class GatewayClient {
     if (cards !== undefined) this.#emitter.emit('refetch', cards);
   }
 
-  #tokenExpiring(): void {
-    void refreshToken(this.#context.timers, {
-      provider: this.#options.token,
-      send: (token) => this.#link.send({ type: 'auth', token }),
-      failed: (cause) => this.#failed('token_unavailable', cause),
-    });
+  #refused(error: FrameError): void {
+    if (this.#catchUp.failed(error)) return;
+    this.#tokenRefresh.refused(error);
+    this.#emitter.emit('error', error);
   }
 
   #down(): void {
     const { timers, timing } = this.#context;
     this.#catchUp.disconnected();
-    // The next connection brings its own.
-    timers.clear('token');
+    // The next connection brings a token of its own.
+    this.#tokenRefresh.stop();
     if (!timers.has('presence')) timers.set('presence', timing.presenceExpiryMs, () => this.#presence.forget());
   }
 
