@@ -58,3 +58,26 @@ test('the same array until something changes', () => {
   emit('message', message(2));
   expect(store.of('c1')).not.toBe(before);
 });
+
+test('of a conversation that nobody has heard of it is always the same empty array, which nobody can fill', () => {
+  const { emit, store } = started();
+  const none = store.of('nobody');
+  emit('message.edited', { id: 'm1', text: 'new' });
+  expect([store.of('nobody'), store.of('c1')].every((messages) => messages === none)).toBe(true);
+  expect(none).toEqual([]);
+  expect(() => Array.prototype.push.call(none, 'x')).toThrow(TypeError);
+});
+
+test('what changes nothing leaves the array alone', () => {
+  const { emit, store } = started(2);
+  for (const seq of [2, 3]) emit('message', message(seq));
+  emit('message.deleted', { id: 'm3' });
+  const before = store.of('c1');
+  emit('message.edited', { id: 'm1', text: 'of a message that is not kept' });
+  emit('message.edited', { id: 'm3', text: 'of a deleted one' });
+  for (let i = 0; i < 2; i++) emit('message.deleted', { id: 'm3' });
+  emit('message', message(1));
+  expect(store.of('c1')).toBe(before);
+  emit('message.edited', { id: 'm2', text: 'new' });
+  expect(store.of('c1')).not.toBe(before);
+});

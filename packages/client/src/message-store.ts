@@ -8,6 +8,9 @@ export interface StoredMessage {
   readonly isDeleted: boolean;
 }
 
+/** One for all: whoever compares by identity would take a new one each time for a change. */
+const NONE: readonly StoredMessage[] = Object.freeze([]);
+
 /** What a store listens to: a `GatewayClient`. */
 export interface MessageSource {
   on<Type extends keyof ClientEvents>(type: Type, listener: ClientListener<Type>): () => void;
@@ -19,7 +22,7 @@ export interface MessageSource {
  */
 export class MessageStore {
   readonly #maxPerConversation: number;
-  readonly #conversations = new Map<string, StoredMessage[]>();
+  readonly #conversations = new Map<string, readonly StoredMessage[]>();
 
   constructor(source: MessageSource, maxPerConversation = 500) {
     this.#maxPerConversation = maxPerConversation;
@@ -30,7 +33,7 @@ export class MessageStore {
 
   /** In seq order; the same array until something changes. */
   of(conversationId: string): readonly StoredMessage[] {
-    return this.#conversations.get(conversationId) ?? [];
+    return this.#conversations.get(conversationId) ?? NONE;
   }
 
   #add({ conversation_id: conversationId, message }: MessageFrame): void {
@@ -39,16 +42,19 @@ export class MessageStore {
     // It belongs at the end, unless it came late.
     const later = messages.toReversed().findIndex((stored) => (stored.message.seq ?? 0) <= (message.seq ?? Number.MAX_SAFE_INTEGER));
     const at = later < 0 ? 0 : messages.length - later;
+    // Older than everything that is kept, and there is no room.
+    if (at === 0 && messages.length >= this.#maxPerConversation) return;
     const next = messages.toSpliced(at, 0, { message, isEdited: false, isDeleted: false });
     this.#conversations.set(conversationId, next.slice(-this.#maxPerConversation));
   }
 
   #change({ conversation_id: conversationId, message }: DurableFrame, change: (stored: StoredMessage) => StoredMessage): void {
-    if (conversationId === undefined || !this.#conversations.has(conversationId)) return;
+    if (conversationId === undefined) return;
+    const messages = this.of(conversationId);
     // A deletion is final: an edit that a sync repeats after it changes nothing.
-    const isMeant = (stored: StoredMessage): boolean => stored.message.id === message?.id && !stored.isDeleted;
-    const messages = this.of(conversationId).map((stored) => (isMeant(stored) ? change(stored) : stored));
-    this.#conversations.set(conversationId, messages);
+    const at = messages.findIndex((stored) => stored.message.id === message?.id && !stored.isDeleted);
+    const stored = messages[at];
+    if (stored !== undefined) this.#conversations.set(conversationId, messages.with(at, change(stored)));
   }
 }
 
