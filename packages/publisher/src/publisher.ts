@@ -52,8 +52,9 @@ export class Publisher {
   }
 
   /**
-   * All of them, in this order and with nothing in between, in one round trip per 500. When one is invalid none is sent.
-   * @throws InvalidEnvelopeError before anything is sent, PublishError when Redis did not confirm all of them
+   * All of them, in this order, in one round trip per 500. Nothing comes between those 500; between one 500 and the next, what others
+   * publish may. When one is invalid none is sent.
+   * @throws InvalidEnvelopeError before anything is sent, PublishError when Redis did not confirm all of them (see `send`)
    */
   async publishMany(events: readonly EventEnvelope[]): Promise<(string | null)[]> {
     return this.send(events.map(encodeEvent));
