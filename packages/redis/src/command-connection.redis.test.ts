@@ -49,6 +49,31 @@ describe('the command connection', () => {
     expect(command.isUp).toBe(false);
   });
 
+  test('says when commands can be sent: when Redis comes, at once from then on, and when it is back', async () => {
+    const redis = await TestRedis.prepare();
+    cleanups.push(() => redis.stop());
+    const command = connection(redis.url);
+    const waiting = [command.whenUp(), command.whenUp()];
+    await redis.run(['--save', '']);
+    await Promise.all(waiting);
+    expect(await command.call('PING')).toBe('PONG');
+    await command.whenUp();
+    await redis.kill();
+    await eventually(() => !command.isUp);
+    const again = command.whenUp();
+    await redis.run();
+    await again;
+    expect(await command.call('PING')).toBe('PONG');
+  });
+
+  test('lets nobody wait for it once it is stopped', async () => {
+    const command = connection(`redis://127.0.0.1:${await freePort()}`);
+    const waiting = failureOf(command.whenUp());
+    command.stop();
+    expect((await waiting).error).toBeInstanceOf(RedisUnavailableError);
+    expect((await failureOf(command.whenUp())).error).toBeInstanceOf(RedisUnavailableError);
+  });
+
   test('fails a command after the timeout when Redis stops answering, the next ones at once, and recovers by itself', async () => {
     const redis = await server();
     const command = await connected(redis.url);

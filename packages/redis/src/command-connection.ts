@@ -13,9 +13,14 @@ const maxCommandsInFlight = 10_000;
 /** A peer that died silently has no pending command that could time out; a PING is one. */
 const pingEveryMs = 2000;
 
+interface Waiting {
+  readonly resolve: () => void;
+  readonly reject: (error: RedisUnavailableError) => void;
+}
+
 /**
  * The connection for everything that does not block. It reconnects by itself, for ever; while it is down every command fails at once.
- * `start` connects in the background and never fails; `stop` is final.
+ * `start` connects in the background and never fails, `whenUp` waits for that; `stop` is final.
  */
 export class CommandConnection implements CommandRedis {
   readonly #redis: Redis;
@@ -25,6 +30,8 @@ export class CommandConnection implements CommandRedis {
   #inFlight = 0;
   /** Set by a timeout until the connection has been replaced: whatever is sent meanwhile would only wait for its own timeout. */
   #isSuspect = false;
+  #isStopped = false;
+  readonly #waiting: Waiting[] = [];
 
   constructor(options: RedisOptions, clock: Clock, log: ConnectionLog, connectionName = 'gateway.command') {
     this.#clock = clock;
@@ -34,12 +41,23 @@ export class CommandConnection implements CommandRedis {
     this.#redis.on('ready', () => {
       this.#isSuspect = false;
       log.works('command');
+      for (const { resolve } of this.#waiting.splice(0)) resolve();
     });
   }
 
   /** Connected, and the last that was heard of it was an answer in time. */
   get isUp(): boolean {
     return this.#redis.status === 'ready' && !this.#isSuspect;
+  }
+
+  /**
+   * Resolves when commands can be sent: at once while it is up, else when Redis is there, however long that takes.
+   * @throws RedisUnavailableError when it is stopped first
+   */
+  whenUp(): Promise<void> {
+    if (this.isUp) return Promise.resolve();
+    if (this.#isStopped) return Promise.reject(stoppedError());
+    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
   }
 
   start(): void {
@@ -50,8 +68,10 @@ export class CommandConnection implements CommandRedis {
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#watchdog?.cancel();
     this.#redis.disconnect();
+    for (const { reject } of this.#waiting.splice(0)) reject(stoppedError());
   }
 
   call(...call: RedisCall): Promise<unknown> {
@@ -109,4 +129,8 @@ export class CommandConnection implements CommandRedis {
     this.#log.failed('command', failure);
     this.#redis.disconnect(true);
   }
+}
+
+function stoppedError(): RedisUnavailableError {
+  return new RedisUnavailableError('the connection was stopped', { isUnsent: true });
 }
