@@ -85,6 +85,10 @@ export class RecordingHandler implements BatchHandler, TailWarmer {
     return this.events.flatMap((event) => (event.kind === 'entry' ? [event.name] : []));
   }
 
+  get ids(): StreamId[] {
+    return this.events.flatMap((event) => (event.kind === 'entry' ? [event.id] : []));
+  }
+
   get gaps(): Gap[] {
     return this.events.flatMap((event) => (event.kind === 'gap' ? [event.gap] : []));
   }

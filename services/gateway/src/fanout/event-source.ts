@@ -50,10 +50,6 @@ export interface EventSource {
   /** Reads nothing more; resolves when the batch under way is handled and acknowledged. */
   drain(): Promise<void>;
   stop(): Promise<void>;
-  /** The position: everything up to here has been handled or declared lost. Null before the start and in pub/sub mode. */
-  readonly handledId: StreamId | null;
-  /** The fleet's barrier: whatever is read from now on lies above it. Null while unknown and in pub/sub mode. */
-  readonly barrier: StreamId | null;
   /** The cursor may be from before a loss of data: nothing shows what has been published after it. */
   isFromLostEpoch(cursor: StreamId): boolean;
   /** Why it is not ready; none when it has caught up at least once and reads. */

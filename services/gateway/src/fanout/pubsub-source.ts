@@ -1,6 +1,5 @@
 import type { Subscriber } from '@event-gateway/redis';
 import { type Clock, type Logger, runLoop } from '@event-gateway/runtime';
-import type { StreamId } from '@event-gateway/protocol';
 import type { BatchHandler, EventSource, SourceReason, StreamEntry } from './event-source.js';
 import type { StreamMetrics } from './stream/stream-metrics.js';
 
@@ -31,8 +30,6 @@ const gapMark = Symbol('gap');
  */
 export class PubsubSource implements EventSource {
   readonly name = 'pubsub source';
-  readonly handledId: StreamId | null = null;
-  readonly barrier: StreamId | null = null;
   readonly #deps: PubsubSourceDeps;
   readonly #options: PubsubSourceOptions;
   readonly #stopping = new AbortController();

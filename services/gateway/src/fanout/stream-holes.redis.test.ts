@@ -1,5 +1,5 @@
 import { eventually, type RedisServer, startRedisServer } from '@event-gateway/fleet';
-import { compareStreamIds, type StreamId } from '@event-gateway/protocol';
+import { compareStreamIds, type StreamId, streamIdMs } from '@event-gateway/protocol';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   endReadingReplicas,
@@ -170,7 +170,7 @@ describe('a stream that begins anew', () => {
     const replica = await busyReplica();
     replica.handler.release();
     await eventually(() => expect(replica.handler.names).toEqual(['first']));
-    const last = replica.source.handledId;
+    const [last = ''] = replica.handler.ids;
     await server.call('MULTI');
     await server.call('DEL', stream);
     for (const [id, name] of [
@@ -181,9 +181,9 @@ describe('a stream that begins anew', () => {
     await server.call('EXEC');
     await eventually(() => expect(replica.handler.story).toEqual(['first', 'gap:gap', 'x', 'y']));
     expect(replica.handler.gaps).toEqual([{ reason: 'gap', cursor: '0-0' }]);
-    expect(replica.source.handledId).toBe('5-2');
-    expect(replica.source.barrier).toBe(last);
-    expect(replica.source.isFromLostEpoch(last as StreamId)).toBe(true);
+    expect(replica.handler.ids).toEqual([last, '5-1', '5-2']);
+    const cursors = [last, `${streamIdMs(last) + 1}-0`] as StreamId[];
+    expect(cursors.map((cursor) => replica.source.isFromLostEpoch(cursor))).toEqual([true, false]);
     expect(await gapsTotal(replica, 'stream_reset')).toBe(1);
     await server.call('XADD', stream, '5-3', 'envelope', 'z');
     await eventually(() => expect(replica.handler.names.at(-1)).toBe('z'));

@@ -86,14 +86,6 @@ export class StreamSource implements EventSource {
     this.#sessionDeps = { ...deps, limitedLog: this.#log, epoch: this.#epoch, pace: new ReadPace() };
   }
 
-  get handledId(): StreamId | null {
-    return this.#state.position?.id ?? null;
-  }
-
-  get barrier(): StreamId | null {
-    return this.#epoch.lowestGoodCursor;
-  }
-
   isFromLostEpoch(cursor: StreamId): boolean {
     return this.#epoch.isFromBefore(cursor);
   }

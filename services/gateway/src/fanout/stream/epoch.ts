@@ -43,12 +43,6 @@ export class Epoch {
     return this.#barrier?.count === undefined ? undefined : this.#barrier;
   }
 
-  /** Null until the epoch has been settled for the first time. */
-  get lowestGoodCursor(): StreamId | null {
-    if (this.#barrier === undefined) return null;
-    return compareStreamIds(this.#floor, this.#barrier.id) > 0 ? this.#floor : this.#barrier.id;
-  }
-
   /**
    * Whether a cursor is from before the barrier, or from the stream that was there before this one: whoever holds the very last id that
    * was handled of that one may still have missed what followed it. The cursor of an empty stream is from before everything: as long as
