@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { clientFrame } from '../test/frames.js';
+import { clientFrame, encodeClientFrame } from '../test/frames.js';
 import { anyText, oracle } from '../test/json-texts.js';
-import { type ClientFrame, type ClientFrameError, decodeClientFrame, encodeClientFrame } from './client-frame.js';
+import { type ClientFrame, type ClientFrameError, decodeClientFrame } from './client-frame.js';
 import { encodeText } from './json-text.js';
 import { FRAME_LIMITS } from './limits.js';
 

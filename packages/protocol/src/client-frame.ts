@@ -65,19 +65,6 @@ export function decodeClientFrame(text: Uint8Array, limits: { readonly maxDepth:
   }
 }
 
-/** Encodes a client's frame as it goes over the wire. */
-export function encodeClientFrame(frame: ClientFrame): string {
-  switch (frame.type) {
-    case 'ping':
-    case 'auth':
-      return JSON.stringify(frame);
-    case 'typing':
-      return JSON.stringify({ type: frame.type, conversation_id: frame.conversationId });
-    case 'sync':
-      return JSON.stringify({ ...frame, conversations: Object.fromEntries(frame.conversations) });
-  }
-}
-
 type Fields = Readonly<Record<string, unknown>>;
 
 function decodeTyping(fields: Fields): ClientFrame | ClientFrameError {

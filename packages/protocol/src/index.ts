@@ -14,7 +14,6 @@ export {
   type ClientFrameError,
   type ClientFrameType,
   decodeClientFrame,
-  encodeClientFrame,
   type PingFrame,
   type SyncFrame,
   type TypingRequestFrame,

@@ -193,8 +193,6 @@ test('a depth limit refuses exactly what nests deeper', () => {
   fc.assert(
     fc.property(nested, fc.integer({ min: 0, max: 6 }), (value, maxDepth) => {
       const bytes = encodeText(JSON.stringify(value));
-      const scanned = Array.isArray(value) ? scanArray(bytes, 0, bytes.length, maxDepth) : scanObject(bytes, 0, bytes.length, maxDepth);
-      expect(scanned === undefined).toBe(depthOf(value) > maxDepth);
       expect(isDeeperThan(bytes, maxDepth)).toBe(depthOf(value) > maxDepth);
     }),
   );

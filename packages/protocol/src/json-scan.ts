@@ -34,24 +34,24 @@ const invalid = -1;
 
 /**
  * The members of the one JSON object that fills `[start, end)` (whitespace around it allowed), in order, duplicates included.
- * Undefined when the range is not exactly what JSON.parse would accept as an object, or is nested deeper than `maxDepth`
- * (the object itself counts 1). Nothing here recurses: nesting costs a little memory and no stack.
+ * Undefined when the range is not exactly what JSON.parse would accept as an object. Nothing here recurses: nesting costs a little
+ * memory and no stack.
  */
-export function scanObject(bytes: Uint8Array, start: number, end: number, maxDepth = Infinity): JsonMember[] | undefined {
+export function scanObject(bytes: Uint8Array, start: number, end: number): JsonMember[] | undefined {
   const members: JsonMember[] = [];
-  const at = readMembers(bytes, skipSpace(bytes, start, end), end, members, 0, maxDepth);
+  const at = readMembers(bytes, skipSpace(bytes, start, end), end, members, 0);
   return at !== invalid && skipSpace(bytes, at, end) === end ? members : undefined;
 }
 
 /** The elements of the one JSON array that fills `[start, end)`, under the rules of `scanObject`. */
-export function scanArray(bytes: Uint8Array, start: number, end: number, maxDepth = Infinity): JsonRange[] | undefined {
+export function scanArray(bytes: Uint8Array, start: number, end: number): JsonRange[] | undefined {
   let at = skipSpace(bytes, start, end);
-  if (at >= end || bytes[at] !== openBracket || maxDepth < 1) return undefined;
+  if (at >= end || bytes[at] !== openBracket) return undefined;
   const elements: JsonRange[] = [];
   at = skipSpace(bytes, at + 1, end);
   if (at < end && bytes[at] === closeBracket) return skipSpace(bytes, at + 1, end) === end ? elements : undefined;
   for (;;) {
-    const valueEnd = skipValue(bytes, at, end, maxDepth - 1);
+    const valueEnd = skipValue(bytes, at, end);
     if (valueEnd === invalid) return undefined;
     elements.push({ start: at, end: valueEnd });
     at = skipSpace(bytes, valueEnd, end);
@@ -73,15 +73,8 @@ export function isJson(bytes: Uint8Array, start: number, end: number): boolean {
  * Reads the object whose `{` is at `at` into `members`, offsets relative to `origin`; the offset behind its `}`, or -1.
  * Lets a decoder read an inner object's members while it walks the outer one, instead of scanning it twice.
  */
-export function readMembers(
-  bytes: Uint8Array,
-  at: number,
-  end: number,
-  members: JsonMember[],
-  origin: number,
-  maxDepth = Infinity,
-): number {
-  if (at >= end || bytes[at] !== openBrace || maxDepth < 1) return invalid;
+export function readMembers(bytes: Uint8Array, at: number, end: number, members: JsonMember[], origin: number): number {
+  if (at >= end || bytes[at] !== openBrace) return invalid;
   at = skipSpace(bytes, at + 1, end);
   if (at < end && bytes[at] === closeBrace) return at + 1;
   for (;;) {
@@ -89,7 +82,7 @@ export function readMembers(
     if (keyEnd === invalid) return invalid;
     const valueStart = skipColon(bytes, keyEnd, end);
     if (valueStart === invalid) return invalid;
-    const valueEnd = skipValue(bytes, valueStart, end, maxDepth - 1);
+    const valueEnd = skipValue(bytes, valueStart, end);
     if (valueEnd === invalid) return invalid;
     members.push({
       keyStart: at + 1 - origin,
@@ -107,12 +100,12 @@ export function readMembers(
 }
 
 /** The offset behind the value that starts at `at`, or -1 when there is no valid one. */
-export function skipValue(bytes: Uint8Array, at: number, end: number, maxDepth = Infinity): number {
+export function skipValue(bytes: Uint8Array, at: number, end: number): number {
   if (at >= end) return invalid;
   const first = bytes[at];
   if (first === quote) return skipString(bytes, at, end);
   if (first !== openBrace && first !== openBracket) return skipScalar(bytes, at, end);
-  return skipContainer(bytes, at, end, maxDepth);
+  return skipContainer(bytes, at, end);
 }
 
 /** The first offset from `at` on that is not JSON whitespace. */
@@ -220,14 +213,13 @@ function skipDigits(bytes: Uint8Array, at: number, end: number): number {
   return at > first ? at : invalid;
 }
 
-function skipContainer(bytes: Uint8Array, at: number, end: number, maxDepth: number): number {
+function skipContainer(bytes: Uint8Array, at: number, end: number): number {
   const closers: number[] = []; // the bytes that must close what is open, innermost last
   for (;;) {
     // At a value.
     if (at >= end) return invalid;
     const first = bytes[at];
     if (first === openBrace || first === openBracket) {
-      if (closers.length >= maxDepth) return invalid;
       const closer = first === openBrace ? closeBrace : closeBracket;
       at = skipSpace(bytes, at + 1, end);
       if (at < end && bytes[at] === closer) at++;

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import {
   CLOSE_CODES,
   DEFINED_EVENT_TYPES,
-  encodeClientFrame,
   encodeControlMessage,
   encodeConversationCard,
   encodeConversationChanged,
@@ -38,7 +37,7 @@ import {
   validateHttp,
   validateServerFrame,
 } from './contract-documents.js';
-import { clientFrame, conversationId, serverFrame, userId } from './frames.js';
+import { clientFrame, conversationId, encodeClientFrame, serverFrame, userId } from './frames.js';
 
 type Node = Readonly<Record<string, unknown>>;
 

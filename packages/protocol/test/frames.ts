@@ -101,3 +101,16 @@ export const clientFrame: fc.Arbitrary<ClientFrame> = fc.oneof(
   ),
   record('auth', fc.record({ token: fc.string({ minLength: 1 }) }), none),
 ) as fc.Arbitrary<ClientFrame>;
+
+/** Encodes a client's frame as it goes over the wire. */
+export function encodeClientFrame(frame: ClientFrame): string {
+  switch (frame.type) {
+    case 'ping':
+    case 'auth':
+      return JSON.stringify(frame);
+    case 'typing':
+      return JSON.stringify({ type: frame.type, conversation_id: frame.conversationId });
+    case 'sync':
+      return JSON.stringify({ ...frame, conversations: Object.fromEntries(frame.conversations) });
+  }
+}
