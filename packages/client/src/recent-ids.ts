@@ -7,10 +7,6 @@ export class RecentIds {
     this.#max = max;
   }
 
-  has(id: string): boolean {
-    return this.#ids.has(id);
-  }
-
   /** False when it was there already. */
   add(id: string): boolean {
     if (this.#ids.has(id)) return false;

@@ -46,14 +46,4 @@ describe('a token bucket', () => {
     await clock.advance(3_600_000);
     expect(drained(bucket)).toBe(3);
   });
-
-  test('says how long the next token takes, and is right', async () => {
-    const bucket = new TokenBucket(4, 1, clock);
-    expect(bucket.waitMs()).toBe(0);
-    bucket.take();
-    await clock.advance(50);
-    expect(bucket.waitMs()).toBe(200);
-    await clock.advance(bucket.waitMs());
-    expect(bucket.take()).toBe(true);
-  });
 });

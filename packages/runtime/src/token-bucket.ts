@@ -24,12 +24,6 @@ export class TokenBucket {
     return true;
   }
 
-  /** Milliseconds until the next token; 0 when there is one. */
-  waitMs(): number {
-    this.#refill();
-    return this.#tokens >= 1 ? 0 : ((1 - this.#tokens) / this.#perSecond) * 1000;
-  }
-
   #refill(): void {
     const nowMs = this.#clock.nowMs();
     this.#tokens = Math.min(this.#burst, this.#tokens + ((nowMs - this.#atMs) / 1000) * this.#perSecond);

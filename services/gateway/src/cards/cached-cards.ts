@@ -43,11 +43,6 @@ export class CachedCards implements Cards {
     );
   }
 
-  /** What the cards occupy. */
-  get bytes(): number {
-    return this.#users.bytes + this.#conversations.bytes;
-  }
-
   user(id: UserId): CardLookup<CachedUserCard> {
     return this.#users.peek(id);
   }

@@ -88,10 +88,6 @@ export class CardCache<I extends string, T, C extends object> {
     source.onProbe(() => this.#probe());
   }
 
-  get bytes(): number {
-    return this.#entries.calculatedSize;
-  }
-
   /** Called with every card that the owner, or a message with the new card inside, has brought. */
   onLoaded(listener: (card: T) => void): void {
     this.#listeners.push(listener);

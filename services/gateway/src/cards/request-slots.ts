@@ -18,14 +18,6 @@ export class RequestSlots {
     this.#maxQueued = maxQueued;
   }
 
-  get taken(): number {
-    return this.#taken;
-  }
-
-  get queued(): number {
-    return this.#urgent.size + this.#waiting.size;
-  }
-
   /**
    * Takes a slot; whoever was `granted` one owes a `release`. `full`: the queue is, too. An urgent request goes first and is
    * never refused: its caller has been through the queue already and only goes on with what it began.

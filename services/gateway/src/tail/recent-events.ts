@@ -76,7 +76,7 @@ export class RecentEvents {
       segment = this.#emptySegment(bytes);
       this.#segments.push(segment);
       this.#bytes += segment.memoryBytes;
-      this.evict();
+      this.#evict();
     }
     segment.append(id, recipients, envelope, readAtMs);
     this.#lastId = id;
@@ -157,7 +157,7 @@ export class RecentEvents {
   }
 
   /** Lets go of what is too much or too old. */
-  evict(): void {
+  #evict(): void {
     const oldestMs = this.#clock.nowMs() - this.#limits.maxAgeMs;
     // The newest segment is still being filled.
     while (this.#segments.length > 1) {
