@@ -6,12 +6,12 @@ import { UserFilter } from './user-filter.js';
 /** A user who has at least one connection here. */
 export interface LocalUser extends Matchable {
   readonly userId: UserId;
-  /** Oldest first. */
+  /** Oldest first. Whoever goes through them may close some: the list in hand keeps everybody who was in it. */
   readonly connections: readonly Connection[];
 }
 
 interface Entry extends LocalUser {
-  readonly connections: Connection[];
+  connections: Connection[];
 }
 
 /** This replica's index of connections: who is here. */
@@ -54,9 +54,9 @@ export class Hub implements RecipientIndex<LocalUser> {
 
   remove(connection: Connection): void {
     const entry = this.#users.get(connection.userId);
-    const index = entry?.connections.indexOf(connection) ?? -1;
-    if (entry === undefined || index < 0) return;
-    entry.connections.splice(index, 1);
+    if (entry === undefined || !entry.connections.includes(connection)) return;
+    // A list of its own: somebody may be in the middle of the old one.
+    entry.connections = entry.connections.filter((other) => other !== connection);
     this.#connectionCount--;
     if (entry.connections.length > 0) return;
     this.#users.delete(connection.userId);
@@ -64,6 +64,7 @@ export class Hub implements RecipientIndex<LocalUser> {
     for (const listener of this.#left) listener(connection.userId);
   }
 
+  /** Oldest first; see `LocalUser.connections`. */
   connectionsOf(userId: string): readonly Connection[] {
     return this.#users.get(userId)?.connections ?? [];
   }

@@ -21,7 +21,7 @@ export class Control {
     const message = decodeControlMessage(text);
     if (message === undefined) return;
     const { userId, code, reason } = message;
-    const connections = [...this.#hub.connectionsOf(userId)]; // a copy: closing takes them out of the hub
+    const connections = this.#hub.connectionsOf(userId);
     for (const connection of connections) connection.close('administrator', { code, reason });
     if (connections.length > 0) this.#logger.info({ code, connections: connections.length }, 'user disconnected by an administrator');
   }
