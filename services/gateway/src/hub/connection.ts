@@ -99,7 +99,7 @@ export class Connection {
     return this.#mode !== 'greeting';
   }
 
-  /** Live and up to date: what the replica has handled, this socket has been sent. */
+  /** The walk writes to it: whatever the replica has handled, this socket has been sent, or told to sync. */
   get isLive(): boolean {
     return this.#mode === 'live';
   }
