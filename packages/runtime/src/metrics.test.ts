@@ -39,6 +39,14 @@ describe('a gauge', () => {
     expect(await page('lag')).toEqual(['lag 2']);
   });
 
+  test('that has no value yet is declared, and not on the page', async () => {
+    metrics.gauge('lag', 'Lag.');
+    metrics.gauge('up', 'Up.', { labels: { connection: ['command', 'reader'] } });
+    expect(await page('lag')).toEqual([]);
+    expect(await page('up')).toEqual([]);
+    expect(await metrics.text()).toContain('# TYPE lag gauge');
+  });
+
   test('that is cleared is not on the page: unknown is not 0', async () => {
     const lag = metrics.gauge('lag', 'Lag.');
     lag.set(7);

@@ -7,9 +7,10 @@ export interface Counter {
   add(count?: number, labels?: Labels): void;
 }
 
+/** Not on the page until it has been set: "unknown" is not 0. */
 export interface Gauge {
   set(value: number, labels?: Labels): void;
-  /** Every series of it disappears from the page: "unknown" is not 0. */
+  /** Every series of it disappears from the page. */
   clear(): void;
 }
 
@@ -55,11 +56,10 @@ export class Metrics {
   gauge(name: string, help: string, { labels = {} }: SeriesOptions = {}): Gauge {
     const labelNames = Object.keys(labels);
     const metric = new PromGauge({ name, help, labelNames, registers: [this.#registry] });
-    return {
-      set: (value, values) => (values === undefined ? metric.set(value) : metric.set(values, value)),
-      // `reset` takes the series of labels away, and sets the one without labels to 0.
-      clear: () => (labelNames.length === 0 ? metric.remove({}) : metric.reset()),
-    };
+    // `reset` takes the series of labels away, and sets the one without labels to 0, as the library does when it makes it.
+    const clear = (): void => (labelNames.length === 0 ? metric.remove({}) : metric.reset());
+    clear();
+    return { set: (value, values) => (values === undefined ? metric.set(value) : metric.set(values, value)), clear };
   }
 
   histogram(name: string, help: string, { buckets, labels = {} }: SeriesOptions & { readonly buckets: readonly number[] }): Histogram {

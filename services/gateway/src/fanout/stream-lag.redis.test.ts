@@ -1,6 +1,15 @@
 import { eventually, type RedisServer, startRedisServer } from '@event-gateway/fleet';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { endReadingReplicas, groupRow, names, publish, seriesOf, startReadingReplica, stream } from '../../test/reading-replica.js';
+import {
+  createReadingReplica,
+  endReadingReplicas,
+  groupRow,
+  names,
+  publish,
+  seriesOf,
+  startReadingReplica,
+  stream,
+} from '../../test/reading-replica.js';
 
 let server: RedisServer;
 
@@ -45,10 +54,19 @@ describe('lag', () => {
   });
 
   test('is absent before anything is known and while Redis cannot be asked', async () => {
-    const { metrics } = await startReadingReplica(server, 'r1');
+    const replica = createReadingReplica(server, 'r1');
+    const { metrics } = replica;
+    const figures = async () =>
+      Promise.all(['lag_entries', 'lag_seconds', 'pending_entries'].map((name) => seriesOf(metrics, `gateway_stream_${name}`)));
+    const unknown = [undefined, undefined, undefined];
+    expect(await figures()).toEqual(unknown);
+    // Redis is there, and reading has not begun: the fence is not held, say.
+    replica.connections.start();
+    expect(await figures()).toEqual(unknown);
+    replica.source.start();
     await eventually(async () => expect(await seriesOf(metrics, 'gateway_stream_lag_entries')).toBe(0));
     server.pause();
-    await eventually(async () => expect(await seriesOf(metrics, 'gateway_stream_lag_entries')).toBeUndefined());
+    await eventually(async () => expect(await figures()).toEqual(unknown));
     server.resume();
     await eventually(async () => expect(await seriesOf(metrics, 'gateway_stream_lag_entries')).toBe(0));
   });

@@ -22,6 +22,7 @@ export class PresenceMetrics {
 
   constructor(metrics: Metrics) {
     this.#leases = metrics.gauge('gateway_presence_leases', 'Users whose presence this replica keeps alive.');
+    this.#leases.set(0);
     this.#online = metrics.gauge('gateway_presence_online', 'Users who are online in the whole fleet; absent while Redis is away.');
     this.#transitions = metrics.counter(
       'gateway_presence_transitions_total',

@@ -60,7 +60,7 @@ export class LagProbe {
     const { redis, handledId, onLag, onEpoch } = this.#deps;
     const { stream, group } = this.#options;
     const handled = handledId();
-    if (handled === undefined) return;
+    if (handled === undefined) return onLag(undefined);
     const reply = await redis.runScript(lagFigures, [stream, keys.epoch(stream)], [group, handled]);
     const { id, barrier, floor, ...figures } = decodeScriptReply(lagFigures, reply, replyNames);
     onLag(decodeLag(figures));

@@ -27,8 +27,14 @@ export class StreamMetrics {
       'gateway_stream_lag_entries',
       'Entries of the stream not delivered to this replica yet; absent while Redis does not know',
     );
-    this.#lagSeconds = metrics.gauge('gateway_stream_lag_seconds', 'Age of the oldest entry that this replica has not handled, else 0');
-    this.#pending = metrics.gauge('gateway_stream_pending_entries', 'Entries delivered to this replica and not acknowledged yet');
+    this.#lagSeconds = metrics.gauge(
+      'gateway_stream_lag_seconds',
+      'Age of the oldest entry that this replica has not handled, else 0; absent while Redis cannot be asked',
+    );
+    this.#pending = metrics.gauge(
+      'gateway_stream_pending_entries',
+      'Entries delivered to this replica and not acknowledged yet; absent while Redis cannot be asked',
+    );
   }
 
   gap(cause: GapCause): void {
