@@ -197,6 +197,7 @@ function composeHandshake({ config, clock, logger, metrics, redis, hub }: House,
     ...bus.arrival,
     isRedisUp: () => redis.isUp('command'),
     isSubscriberUp: () => redis.isUp('subscriber'),
+    isFencedOut: () => bus.registry.isFencedOut,
     isDraining,
   });
   const loopLag = new LoopLag({ clock }, { maxLoopLagMs: config.MAX_LOOP_LAG_MS });

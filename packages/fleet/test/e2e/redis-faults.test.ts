@@ -39,12 +39,35 @@ const liveSeqs = (client: RecordingClient): number[] =>
 const oneTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n + 1);
 const readiness = async (index: number): Promise<unknown> => JSON.parse((await fleet.replica(index).get('/readyz')).text);
 
+/** Asks all replicas all the time, as nginx does; `end` gives whatever any of them said that would have taken it out of the upstream. */
+function watchReadiness(): { end(): Promise<string[]> } {
+  const refusals: string[] = [];
+  let isWatching = true;
+  const watch = async (): Promise<void> => {
+    while (isWatching) {
+      for (const replica of fleet.replicas) {
+        const { status, text } = await replica.get('/readyz');
+        if (status !== 200) refusals.push(text);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
+  const watching = watch();
+  const end = async (): Promise<string[]> => {
+    isWatching = false;
+    await watching;
+    return refusals;
+  };
+  return { end };
+}
+
 test('Redis hangs for ten seconds: no socket closes, everything that is posted meanwhile comes afterwards, once and in order', async () => {
   const { alice, bob } = await start();
   await write(1);
   for (const client of [alice, bob]) await client.waitFor('message.new');
   const snapshots = alice.ofType('presence.snapshot').length;
   const pausedAtMs = performance.now();
+  const watch = watchReadiness();
   fleet.redis.pause();
   const posted = [2, 3, 4, 5].map(write);
 
@@ -77,7 +100,31 @@ test('Redis hangs for ten seconds: no socket closes, everything that is posted m
   expect([alice, bob, newcomer].map(({ isOpen }) => isOpen)).toEqual([true, true, true]);
   expect([alice, bob, newcomer].flatMap((client) => client.ofType('sync.required'))).toEqual([]);
   for (const index of [0, 1]) expect(await readiness(index)).toEqual({ ready: true });
+  expect(await watch.end()).toEqual([]);
 }, 60_000);
+
+// Redis answers, so it looks like a fault of each replica: none can renew its lease, and none may read without.
+test.each([
+  ['its replica is gone (min-replicas-to-write)', 'min-replicas-to-write', '1', '0'],
+  ['it is full', 'maxmemory', '1', '0'],
+])(
+  'Redis takes no writes, %s: replicas stay in the upstream, sockets are accepted, and live goes on when it does',
+  async (_why, option, refuse, take) => {
+    const { alice, bob } = await start({ env: { REPLICA_LEASE_TTL_MS: '2000' } });
+    const watch = watchReadiness();
+    await fleet.redis.call('CONFIG', 'SET', option, refuse);
+    for (const index of [0, 1]) await eventually(async () => expect(await readiness(index)).toEqual({ ready: true, degraded: ['redis'] }));
+    const newcomer = await fleet.connect('alice', { replica: fleet.replica(0) });
+    await fleet.redis.call('CONFIG', 'SET', option, take);
+    for (const index of [0, 1]) await eventually(async () => expect(await readiness(index)).toEqual({ ready: true }));
+    await fleet.untilHandled(await write(1));
+    for (const client of [alice, bob, newcomer]) {
+      await client.flush();
+      expect(liveSeqs(client)).toEqual([1]);
+    }
+    expect(await watch.end()).toEqual([]);
+  },
+);
 
 test('Redis comes back with less than it had: everybody is told before anything newer comes, and is whole after a sync', async () => {
   const { alice, bob } = await start();

@@ -4,6 +4,7 @@ import { Readiness } from './readiness.js';
 const fine = {
   isJwksLoaded: true,
   isFenced: false,
+  isFencedOut: false,
   hasBacklog: false,
   isCanaryLate: false,
   isRedisUp: true,
@@ -19,6 +20,7 @@ beforeEach(() => {
   readiness = new Readiness({
     isJwksLoaded: () => state.isJwksLoaded,
     isFenced: () => state.isFenced,
+    isFencedOut: () => state.isFencedOut,
     hasBacklog: () => state.hasBacklog,
     isCanaryLate: () => state.isCanaryLate,
     isRedisUp: () => state.isRedisUp,
@@ -64,8 +66,14 @@ describe('once it has been ready', () => {
     expect(readiness.hasBeenReady).toBe(true);
   });
 
+  test('a lease that is not confirmed, whoever is to blame, is a degradation: Redis takes no writes, or has just come back', () => {
+    state.isFenced = true;
+    expect(readiness.report()).toEqual({ ready: true, degraded: ['redis'] });
+  });
+
   test.each([
-    ['fence', { isFenced: true }],
+    ['fence', { isFencedOut: true }],
+    ['fence', { isFencedOut: true, isFenced: true, isRedisUp: false }],
     ['canary', { isCanaryLate: true }],
     ['redis', { isSubscriberUp: false, isCutOff: true }],
     ['draining', { isDraining: true }],

@@ -5,8 +5,10 @@ export type UnreadyReason = 'jwks' | 'fence' | 'backlog' | 'canary' | 'redis' | 
 export interface ReadinessInputs {
   /** The issuer's keys have been loaded once. */
   isJwksLoaded(): boolean;
-  /** This replica's id is held by another process. */
+  /** Nothing may be read: another process holds this replica's id, or could, because the lease is not confirmed. */
   isFenced(): boolean;
+  /** Another process was seen to hold this replica's id. */
+  isFencedOut(): boolean;
   /** Entries from before the start are still being delivered. */
   hasBacklog(): boolean;
   /** The canary has not come back in time through the reader. */
@@ -27,7 +29,7 @@ export type ReadinessReport =
 
 /**
  * Whether this replica may receive traffic. To become ready everything must be in order; from then on only faults of this replica itself
- * count: one that all replicas share, like an unreachable Redis, would take the whole upstream away at once.
+ * count: one that all replicas share, like a Redis that is unreachable or takes no writes, would take the whole upstream away at once.
  */
 export class Readiness {
   readonly #inputs: ReadinessInputs;
@@ -46,7 +48,7 @@ export class Readiness {
   report(): ReadinessReport {
     const reasons = this.hasBeenReady ? this.#ownFaults() : this.#missing();
     if (reasons.length > 0) return { ready: false, reasons };
-    return this.#isRedisWhole() ? { ready: true } : { ready: true, degraded: ['redis'] };
+    return this.#isRedisWhole() && !this.#inputs.isFenced() ? { ready: true } : { ready: true, degraded: ['redis'] };
   }
 
   #missing(): UnreadyReason[] {
@@ -61,12 +63,15 @@ export class Readiness {
     });
   }
 
-  /** Without Redis the lease cannot be renewed and no canary returns, on any replica: that says nothing about this one. */
+  /**
+   * Without Redis, and for a moment after it is back, no lease is confirmed and no canary returns, on any replica: that says nothing
+   * about this one. Nor does a lease that a Redis refuses to write.
+   */
   #ownFaults(): UnreadyReason[] {
     const inputs = this.#inputs;
     const isUp = inputs.isRedisUp();
     return those({
-      fence: isUp && inputs.isFenced(),
+      fence: inputs.isFencedOut(),
       canary: isUp && inputs.isCanaryLate(),
       redis: isUp && inputs.isCutOff(),
       draining: inputs.isDraining(),
