@@ -1,7 +1,7 @@
 import { keys } from '@event-gateway/redis';
 import { ConfigError } from '@event-gateway/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { configWarnings, describeConfig, readConfig, transportOptions } from './config.js';
+import { configWarnings, describeConfig, raiseHeaderLimit, readConfig, transportOptions } from './config.js';
 
 beforeEach(() => {
   for (const name of ['JWKS_URL', 'USER_SERVICE_URL', 'MESSENGER_URL']) vi.stubEnv(name, 'http://owner');
@@ -173,4 +173,10 @@ test('the transport does not cut a silent client before the heartbeat can tell i
     expect(1000 * (idleTimeoutS - 4)).toBeGreaterThan(2.5 * heartbeatMs + 1000);
     expect([idleTimeoutS % 4, idleTimeoutS >= 8]).toEqual([0, true]);
   }
+});
+
+test("the transport's limit of headers is ours, not one more variable that is read", () => {
+  vi.stubEnv('UWS_HTTP_MAX_HEADERS_SIZE', '100');
+  raiseHeaderLimit();
+  expect(process.env['UWS_HTTP_MAX_HEADERS_SIZE']).toBe('16384');
 });

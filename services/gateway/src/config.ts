@@ -232,8 +232,8 @@ function idleTimeoutSOf(heartbeatMs: number): number {
 
 /**
  * The transport library reads this once, when it is loaded, and refuses longer request lines and headers. Its own default of
- * 4 KiB is less than what a token with a few dozen claims takes.
+ * 4 KiB is less than what a token with a few dozen claims takes. Set whatever the environment says: the table above is all that is read.
  */
 export function raiseHeaderLimit(): void {
-  process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= '16384';
+  process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = '16384';
 }
