@@ -25,3 +25,4 @@ export { type ComposedProcess, type ProcessOptions, runProcess } from './run-pro
 export { listenForStopSignals, type StopSignals } from './signals.js';
 export { type Component, Supervisor } from './supervisor.js';
 export { TokenBucket } from './token-bucket.js';
+export { within } from './within.js';

@@ -1,5 +1,6 @@
 import type { Clock } from './clock.js';
 import type { Logger } from './logger.js';
+import { within } from './within.js';
 
 /**
  * A part of a process with a life: constructed (nothing acquired) → started → drained (refuses new work, finishes old) →
@@ -44,15 +45,12 @@ export class Supervisor {
   }
 
   async #step(component: Component, step: string, deadlineMs: number, run: () => Promise<void> | void): Promise<void> {
-    const ended = new AbortController();
     try {
       const done = Promise.resolve(run()).then(() => true);
-      const inTime = await Promise.race([done, this.#clock.sleep(deadlineMs, ended.signal).then(() => false)]);
-      if (!inTime) this.#logger.warn({ component: component.name, step, deadlineMs }, 'component missed its deadline');
+      const isInTime = await within(this.#clock, deadlineMs, done);
+      if (!isInTime) this.#logger.warn({ component: component.name, step, deadlineMs }, 'component missed its deadline');
     } catch (error) {
       this.#logger.warn({ component: component.name, step, error }, 'component failed to end cleanly');
-    } finally {
-      ended.abort();
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { ConversationCard, ConversationId, UserCard, UserId } from '@event-gateway/protocol';
-import type { Clock } from '@event-gateway/runtime';
+import { type Clock, within } from '@event-gateway/runtime';
 import { CardCache, type CardSource } from './card-cache.js';
 import type { CardLoad } from './card-load.js';
 import type { CachedConversationCard, CachedUserCard, CardLookup, Cards } from './cards.js';
@@ -85,8 +85,7 @@ export class CachedCards implements Cards {
   }
 
   async #wait(users: readonly CardLoad<UserId>[], conversations: readonly CardLoad<ConversationId>[], ms: number): Promise<void> {
-    const all = Promise.all([...users, ...conversations].map((load) => load.done)).then(() => undefined);
-    await settledWithin(this.#clock, all, ms);
+    await within(this.#clock, ms, Promise.all([...users, ...conversations].map((load) => load.done)));
     for (const load of users) this.#users.gaveUp(load);
     for (const load of conversations) this.#conversations.gaveUp(load);
   }
@@ -104,14 +103,4 @@ function wantAll<I extends string, T, C extends object>(
     if (load !== undefined) (loads ??= []).push(load);
   }
   return loads;
-}
-
-function settledWithin(clock: Clock, work: Promise<void>, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = clock.setTimeout(resolve, ms);
-    void work.then(() => {
-      timer.cancel();
-      resolve();
-    });
-  });
 }

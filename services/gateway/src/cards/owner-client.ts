@@ -1,4 +1,4 @@
-import type { Clock } from '@event-gateway/runtime';
+import { type Clock, within } from '@event-gateway/runtime';
 import { errors, Pool } from 'undici';
 import type { OwnerName } from './cards-metrics.js';
 import type { OwnerAnswer, OwnerFault } from './owner-answer.js';
@@ -133,7 +133,7 @@ export class OwnerClient<T> {
     const { timeoutMs, lateMs, maxConcurrent } = this.#options;
     const controller = new AbortController();
     const answer = this.#begin(request, controller);
-    const inTime = await this.#within(answer, timeoutMs);
+    const inTime = await within(this.#clock, timeoutMs, answer);
     if (inTime !== undefined) return inTime;
     if (lateMs > 0 && this.#lateRequests < maxConcurrent)
       return { kind: 'fault', reason: 'timeout', late: this.#awaitLate(answer, controller) };
@@ -143,18 +143,10 @@ export class OwnerClient<T> {
 
   async #awaitLate(answer: Promise<OwnerAnswer<T>>, controller: AbortController): Promise<OwnerAnswer<T>> {
     this.#lateRequests++;
-    const late = await this.#within(answer, this.#options.lateMs);
+    const late = await within(this.#clock, this.#options.lateMs, answer);
     this.#lateRequests--;
     controller.abort();
     return late ?? fault('timeout');
-  }
-
-  /** Undefined when it takes longer. */
-  async #within(answer: Promise<OwnerAnswer<T>>, ms: number): Promise<OwnerAnswer<T> | undefined> {
-    const answered = new AbortController();
-    const inTime = await Promise.race([answer, this.#clock.sleep(ms, answered.signal).then(() => undefined)]);
-    answered.abort();
-    return inTime;
   }
 
   /** Never rejects. */

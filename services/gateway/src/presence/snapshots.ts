@@ -1,5 +1,5 @@
 import type { PresenceEntry, PresenceMessage, UserId } from '@event-gateway/protocol';
-import type { Clock, Logger } from '@event-gateway/runtime';
+import { type Clock, type Logger, within } from '@event-gateway/runtime';
 import type { Audience } from './audience.js';
 import { unknownEntry } from './lease-store.js';
 import { PacedJob } from './paced-job.js';
@@ -109,11 +109,7 @@ export class Snapshots {
     const { reader, health, clock } = this.#deps;
     if (users.length === 0) return [];
     if (health.isAway) return undefined;
-    const inTime = new AbortController();
-    const tooLate = clock.sleep(readDeadlineMs, inTime.signal).then(() => undefined);
-    const entries = await Promise.race([reader.read(users), tooLate]);
-    inTime.abort();
-    return entries;
+    return within(clock, readDeadlineMs, reader.read(users));
   }
 
   #unknown(users: readonly UserId[]): PresenceEntry[] {
