@@ -262,14 +262,14 @@ function composeInbound({ config, clock, logger, metrics }: House, rooms: Inboun
 }
 
 function composeInternalApi(
-  { config, clock, logger, metrics, redis }: House,
+  { config, logger, metrics, redis }: House,
   presence: Presence,
   bus: Bus,
   { readiness }: Handshake,
 ): InternalApi {
   return new InternalApi(
     {
-      ...{ clock, logger, presence, readiness, metrics },
+      ...{ logger, presence, readiness, metrics },
       replicas: bus.registry,
       publishControl: async (message) => {
         await redis.command.call('PUBLISH', channels.control, encodeControlMessage(message));

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Clock, Logger } from '@event-gateway/runtime';
+import type { Logger } from '@event-gateway/runtime';
 import { type Answer, json, refused } from './answer.js';
 import { hasBearer } from './bearer.js';
 import { disconnectRoute, type PublishControl } from './disconnect-route.js';
@@ -10,7 +10,6 @@ import { type ReplicaList, replicasRoute } from './replicas-route.js';
 import { Router } from './router.js';
 
 export interface InternalApiDeps {
-  readonly clock: Clock;
   readonly logger: Logger;
   readonly presence: PresenceQuery;
   readonly replicas: ReplicaList;
@@ -55,7 +54,7 @@ export class InternalApi {
     this.#logger = deps.logger;
     this.#options = options;
     this.#router = new Router()
-      .add('/internal/presence', presenceRoutes(deps.presence, deps.clock))
+      .add('/internal/presence', presenceRoutes(deps.presence))
       .add('/internal/users/:id/disconnect', { POST: disconnectRoute(deps.publishControl, deps.logger) })
       .add('/internal/replicas', { GET: replicasRoute(deps.replicas) })
       .add('/healthz', { GET: healthzRoute })

@@ -15,12 +15,15 @@ class FakeRedis {
   readonly calls: ScriptCall[] = [];
   readonly online = new Set<string>();
   isUp = true;
+  /** It takes what it is asked, and never answers. */
+  isSilent = false;
   sweptMs: number | undefined;
   peers: string[] = [];
 
   async runScripts(calls: readonly ScriptCall[]): Promise<unknown[]> {
     this.calls.push(...calls);
     if (!this.isUp) throw new Error('down');
+    if (this.isSilent) await new Promise(() => undefined);
     return calls.map((call) => this.#answer(call));
   }
 
@@ -108,6 +111,14 @@ describe('while Redis is away', () => {
     const answer = await presence.query(['a', 'b', 'a', '']);
     expect(answer.degraded).toBe(true);
     expect([...answer.presence].map(([id, { status }]) => `${id} ${status}`)).toEqual(['a unknown', 'b unknown']);
+  });
+
+  test('the endpoint answers within a second while Redis hangs', async () => {
+    redis.isSilent = true;
+    const answer = presence.query(['a']);
+    await clock.advance(999);
+    expect(await answer).toMatchObject({ degraded: true, presence: new Map([['a', { user_id: 'a', status: 'unknown', at_ms: 0 }]]) });
+    expect(clock.pendingCount).toBe(0);
   });
 
   test('a connection that asks hears unknown now, and the truth by itself later', async () => {

@@ -162,7 +162,7 @@ export class Presence {
     return this.#snapshots.into(connection, (presence) => connection.writeControl({ type: 'presence.snapshot', presence }));
   }
 
-  /** Published states of any users, for other services; within a second. At most a thousand per round trip's script. */
+  /** Published states of any users, for other services; within a second, never rejects. At most a thousand per round trip's script. */
   async query(users: readonly string[]): Promise<PresenceAnswer> {
     const ids = onlyUserIds(users);
     const entries = await this.#snapshots.readInTime(ids);
