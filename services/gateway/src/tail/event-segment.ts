@@ -15,6 +15,9 @@ export type MissedEvent = Omit<RecentEvent, 'recipients'>;
 export const segmentBytes = 65_536;
 /** id, recipients, envelope: where each ends. */
 const endsPerEvent = 3;
+const firstEnds = 64 * endsPerEvent;
+/** What a new one of common size occupies. */
+export const newSegmentBytes = segmentBytes + firstEnds * Uint32Array.BYTES_PER_ELEMENT;
 
 /**
  * A run of consecutive events in one piece of memory. Events are copied in here (0.2 µs each), since keeping the views that the
@@ -23,7 +26,7 @@ const endsPerEvent = 3;
  */
 export class EventSegment {
   readonly #bytes: Buffer;
-  #ends: Uint32Array = new Uint32Array(64 * endsPerEvent);
+  #ends: Uint32Array = new Uint32Array(firstEnds);
   #count = 0;
   #used = 0;
   /** Monotonic ms at which the newest event in here was read. */
@@ -66,8 +69,10 @@ export class EventSegment {
     return this.#used + bytes <= this.#bytes.length;
   }
 
-  append(id: StreamId, recipients: Buffer, envelope: Buffer, readAtMs: number): void {
+  /** @returns how many bytes more it occupies now: many small events need more places for their ends. */
+  append(id: StreamId, recipients: Buffer, envelope: Buffer, readAtMs: number): number {
     const at = this.#count * endsPerEvent;
+    const occupiedBytes = this.#ends.byteLength;
     if (at === this.#ends.length) this.#ends = grown(this.#ends);
     this.#used += this.#bytes.write(id, this.#used, 'latin1');
     this.#ends[at] = this.#used;
@@ -78,6 +83,7 @@ export class EventSegment {
     this.#count++;
     this.lastId = id;
     this.lastReadAtMs = readAtMs;
+    return this.#ends.byteLength - occupiedBytes;
   }
 
   idAt(index: number): StreamId {

@@ -30,13 +30,38 @@ const kept = (tail: RecentEvents): StreamId[] => [...tail.range(tail.firstPositi
 const whole = ({ id, recipients, envelope }: RecentEvent): RecentEvent => ({ id, recipients, envelope });
 
 test('bytes bound the tail: the oldest go, and with them the cursors below them', () => {
-  const { tail } = tailOf([], { maxBytes: 200_000 });
+  const { tail } = tailOf([], { maxBytes: 300_000 });
   for (let n = 1; n <= 5000; n++) tail.append(id(n), recipients, Buffer.alloc(100), 0);
-  expect(tail.bytes).toBeLessThanOrEqual(200_000);
+  expect(tail.bytes).toBeLessThanOrEqual(300_000);
   expect(tail.covers(id(5000))).toBe(true);
   expect(tail.covers(id(1))).toBe(false);
   expect(kept(tail).length).toBeGreaterThan(1000);
   expect(kept(tail)[0] === id(Number.parseInt(tail.lowerBound, 10) + 1)).toBe(true);
+});
+
+// Small events need more places for their ends than a new segment has. What had grown left by its new size and had come by its old one:
+// the count sank with every segment, and nothing bounded the tail any more.
+test('the bytes are those of the memory that is held, however often it is filled and left', async () => {
+  const { tail, clock } = tailOf([], { maxBytes: 20e6, maxAgeMs: 1000 });
+  const smallPerSegment = Math.floor(65_536 / 50);
+  const grownSegmentBytes = 65_536 + 2048 * 3 * Uint32Array.BYTES_PER_ELEMENT;
+  let n = 1000;
+  const fill = (segments: number): void => {
+    for (const end = n + segments * smallPerSegment; n < end; n++)
+      tail.append(id(n), recipients, Buffer.alloc(50 - recipients.length - id(n).length), clock.nowMs());
+  };
+  fill(20);
+  expect(tail.bytes).toBe(20 * grownSegmentBytes);
+  for (let cycle = 0; cycle < 5; cycle++) {
+    await clock.advance(1500);
+    fill(1);
+    // All others are too old: their memory waits to be filled again, as far as it may.
+    expect(tail.bytes).toBe((1 + 16) * grownSegmentBytes);
+    fill(39);
+    expect(tail.bytes).toBe(40 * grownSegmentBytes);
+  }
+  fill(500);
+  expect(tail.bytes).toBe(Math.floor(20e6 / grownSegmentBytes) * grownSegmentBytes);
 });
 
 test('age bounds the tail', async () => {
@@ -75,9 +100,10 @@ test('a malformed entry moves the last id and takes no place', () => {
 });
 
 test('older entries are put before the oldest, as many as there is room for', () => {
-  const { tail } = tailOf([100], { maxBytes: 70_000 });
-  const older = Array.from({ length: 99 }, (_, i) => ({ id: id(99 - i), recipients, envelope: Buffer.alloc(200) }));
+  const { tail } = tailOf([100], { maxBytes: 200_000 });
+  const older = Array.from({ length: 99 }, (_, i) => ({ id: id(99 - i), recipients, envelope: Buffer.alloc(1500) }));
   const taken = tail.prepend(older);
+  expect(tail.bytes).toBeLessThanOrEqual(200_000);
   expect(taken).toBeGreaterThan(2);
   expect(taken).toBeLessThan(99);
   expect(kept(tail)).toEqual(Array.from({ length: taken + 1 }, (_, i) => id(100 - taken + i)));

@@ -1,6 +1,6 @@
 import { compareStreamIds, STREAM_START, type StreamId, streamIdMs } from '@event-gateway/protocol';
 import type { Clock } from '@event-gateway/runtime';
-import { EventSegment, type RecentEvent, segmentBytes } from './event-segment.js';
+import { EventSegment, newSegmentBytes, type RecentEvent, segmentBytes } from './event-segment.js';
 
 export interface RecentEventsLimits {
   /** RECENT_EVENTS_MAX_BYTES. */
@@ -26,7 +26,7 @@ export class RecentEvents {
   readonly #limits: RecentEventsLimits;
   /** Oldest first. */
   #segments: EventSegment[] = [];
-  readonly #spares: EventSegment[] = [];
+  #spares: EventSegment[] = [];
   #bytes = 0;
   #count = 0;
   #lowerBound: StreamId = STREAM_START;
@@ -39,6 +39,7 @@ export class RecentEvents {
     this.#limits = limits;
   }
 
+  /** What all of it occupies, memory that waits to be filled again included. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -75,12 +76,15 @@ export class RecentEvents {
     if (segment === undefined || !segment.hasRoomFor(bytes)) {
       segment = this.#emptySegment(bytes);
       this.#segments.push(segment);
-      this.#bytes += segment.memoryBytes;
       this.#evict();
     }
-    segment.append(id, recipients, envelope, readAtMs);
+    const grownBytes = segment.append(id, recipients, envelope, readAtMs);
     this.#lastId = id;
     this.#count++;
+    if (grownBytes > 0) {
+      this.#bytes += grownBytes;
+      this.#evict();
+    }
     return ++this.#lastPosition;
   }
 
@@ -93,6 +97,7 @@ export class RecentEvents {
   restartAt(id: StreamId): void {
     this.#restarts++;
     this.#segments = [];
+    this.#spares = [];
     this.#bytes = 0;
     this.#count = 0;
     this.#lowerBound = id;
@@ -119,7 +124,10 @@ export class RecentEvents {
     for (const segment of older) this.#bytes += segment.memoryBytes;
     this.#count += taken.length;
     this.#segments = [...older, ...this.#segments];
-    return taken.length;
+    // What they occupy is known only now. If it is too much, the oldest of them leave again.
+    const filled = this.#count;
+    this.#evict();
+    return taken.length - (filled - this.#count);
   }
 
   /** After warming: nothing is missing after this id. */
@@ -156,26 +164,44 @@ export class RecentEvents {
     }
   }
 
-  /** Lets go of what is too much or too old. */
+  /** Lets go of what is too old and of what is too much. */
   #evict(): void {
     const oldestMs = this.#clock.nowMs() - this.#limits.maxAgeMs;
-    // The newest segment is still being filled.
-    while (this.#segments.length > 1) {
-      const [oldest] = this.#segments;
-      if (oldest === undefined || (this.#bytes <= this.#limits.maxBytes && oldest.lastReadAtMs >= oldestMs)) return;
-      this.#segments.shift();
-      this.#bytes -= oldest.memoryBytes;
-      this.#count -= oldest.count;
-      this.#lowerBound = oldest.lastId;
-      // One that is larger was made for one large event.
-      if (oldest.capacity === segmentBytes && this.#spares.length < maxSpareSegments) this.#spares.push(oldest);
+    while (this.#mayLetGo && (this.#segments[0]?.lastReadAtMs ?? oldestMs) < oldestMs) this.#letGo();
+    while (this.#bytes > this.#limits.maxBytes) {
+      const spare = this.#spares.pop();
+      if (spare !== undefined) this.#bytes -= spare.memoryBytes;
+      else if (this.#mayLetGo) this.#letGo();
+      else return;
     }
   }
 
+  /** The newest segment is still being filled. */
+  get #mayLetGo(): boolean {
+    return this.#segments.length > 1;
+  }
+
+  /** The oldest segment's events leave; its memory is kept, unless it was made for one large event. */
+  #letGo(): void {
+    const oldest = this.#segments.shift();
+    if (oldest === undefined) return;
+    this.#count -= oldest.count;
+    this.#lowerBound = oldest.lastId;
+    if (oldest.capacity === segmentBytes && this.#spares.length < maxSpareSegments) this.#spares.push(oldest);
+    else this.#bytes -= oldest.memoryBytes;
+  }
+
+  /** Memory that is held already is taken first, and what would have to leave for new memory leaves before. */
   #emptySegment(firstBytes: number): EventSegment {
-    const spare = firstBytes <= segmentBytes ? this.#spares.pop() : undefined;
-    spare?.reuse(this.#lastId);
-    return spare ?? new EventSegment(this.#lastId, firstBytes);
+    if (firstBytes <= segmentBytes) {
+      if (this.#spares.length === 0 && this.#bytes + newSegmentBytes > this.#limits.maxBytes) this.#letGo();
+      const spare = this.#spares.pop();
+      spare?.reuse(this.#lastId);
+      if (spare !== undefined) return spare;
+    }
+    const segment = new EventSegment(this.#lastId, firstBytes);
+    this.#bytes += segment.memoryBytes;
+    return segment;
   }
 
   #thoseWithRoom(newestFirst: readonly RecentEvent[]): readonly RecentEvent[] {
