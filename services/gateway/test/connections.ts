@@ -51,11 +51,11 @@ export function greetingConnection(context: TestContext, userId = 'u1'): { conne
   return { connection: new Connection(`c${++count}`, userId as UserId, undefined, socket, context), socket };
 }
 
-/** A connection that is live above position 0; the hello is taken off the socket's records. */
-export function liveConnection(context: TestContext, userId = 'u1'): { connection: Connection; socket: FakeSocket } {
+/** A connection that is live above a position; the hello is taken off the socket's records. */
+export function liveConnection(context: TestContext, userId = 'u1', livePosition = 0): { connection: Connection; socket: FakeSocket } {
   const opened = greetingConnection(context, userId);
   opened.connection.greet(hello(userId));
-  opened.connection.goLive(0);
+  opened.connection.goLive(livePosition);
   opened.socket.frames.length = 0;
   opened.socket.packets.length = 0;
   return opened;

@@ -38,8 +38,8 @@ function replica({ cards = hotCards, maxEntryBytes = 4096, invalidation = { onEv
     { maxEntryBytes },
   );
   fanout.startAt('0-0' as StreamId);
-  const open = (userId: string) => {
-    const opened = liveConnection(context, userId);
+  const open = (userId: string, livePosition = 0) => {
+    const opened = liveConnection(context, userId, livePosition);
     hub.add(opened.connection);
     return opened;
   };
@@ -124,18 +124,37 @@ test('an event for nobody here is counted once, and its envelope is not even rea
   expect(await counted('gateway_stream_entries_total{outcome="no_recipient"}')).toBe(1);
 });
 
-test('a fault over one event does not cost its neighbours', async () => {
-  const cards: LoadableCards = {
-    ...hotCards,
-    user: (id) => {
-      if (id === ('boom' as UserId)) throw new Error('boom');
-      return 'absent';
-    },
-  };
-  const { fanout, open } = replica({ cards });
-  const { socket } = open('a');
-  await fanout.handle([good('a'), entry('recipients', '["a"]', 'envelope', envelope({ payload: { sender_id: 'boom' } })), good('a')]);
-  expect(socket.frames).toHaveLength(2);
+const faultyCards: LoadableCards = {
+  ...hotCards,
+  user: (id) => {
+    if (id === ('boom' as UserId)) throw new Error('boom');
+    return 'absent';
+  },
+};
+const unwritable = (...users: string[]): StreamEntry =>
+  entry('recipients', JSON.stringify(users), 'envelope', envelope({ payload: { sender_id: 'boom' } }));
+
+// It was an error in the log and a delivered event in the figures: those who were to be sent it never knew.
+test('an event that cannot be written is a hole for its recipients, told in its place, and costs neither its neighbours nor others', async () => {
+  const { fanout, open, counted } = replica({ cards: faultyCards });
+  const [a, b] = [open('a'), open('b')];
+  const [before, lost, after] = [good('a', 'b'), unwritable('a'), good('a', 'b')];
+  await fanout.handle([before, lost, after]);
+  expect(a.socket.types()).toEqual(['message.new', 'sync.required', 'message.new']);
+  expect(a.socket.sent.map(({ cursor }) => cursor)).toEqual([before.id, lost.id, after.id]);
+  expect(a.socket.sent[1]).toMatchObject({ reason: 'gap' });
+  expect(b.socket.types()).toEqual(['message.new', 'message.new']);
+  expect(await counted('gateway_stream_entries_total{outcome="delivered"}')).toBe(2);
+  expect(await counted('gateway_stream_entries_total{outcome="skipped"}')).toBe(1);
+  expect(await counted('gateway_fanout_connections_count')).toBe(2);
+  expect(await counted('gateway_delivery_seconds_count')).toBe(2);
+});
+
+test('without a stream an event that cannot be written is told as well, with no cursor', async () => {
+  const { fanout, open } = replica({ cards: faultyCards });
+  const { socket } = open('a', -1);
+  await fanout.handle([unwritable('a'), good('a')].map(({ fields }) => ({ id: null, fields })));
+  expect(socket.sent).toMatchObject([{ type: 'sync.required', reason: 'gap', cursor: null }, { type: 'message.new' }]);
 });
 
 test('a fault over one entry while it is matched does not cost its neighbours, and it is counted once', async () => {

@@ -150,7 +150,6 @@ export class Fanout implements BatchHandler, TailWarmer {
     }
     this.#deps.metrics.read('malformed', malformed);
     this.#deps.metrics.read('skipped', failed);
-    this.#deps.metrics.read('delivered', deliveries.length);
     this.#deps.metrics.read('no_recipient', batch.length - malformed - failed - deliveries.length);
     return deliveries;
   }
@@ -192,11 +191,19 @@ export class Fanout implements BatchHandler, TailWarmer {
 
   /** Steps 5 and 6. */
   async #write(deliveries: readonly Delivery[]): Promise<void> {
+    const { metrics, logger, clock } = this.#deps;
+    const lost: Delivery[] = [];
     await writeFrames(deliveries, this.#deps.cards, {
-      delivered: (connections) => this.#deps.metrics.delivered(connections),
-      failed: ({ id }, error) => this.#deps.logger.error({ id, error }, 'event could not be written'),
+      delivered: (connections) => metrics.delivered(connections),
+      lost: (delivery, error) => {
+        lost.push(delivery);
+        logger.error({ id: delivery.id, error }, 'event could not be written: its recipients are told to sync');
+      },
     });
-    const nowMs = this.#deps.clock.wallMs();
-    for (const { id } of deliveries) if (id !== null) this.#deps.metrics.written(nowMs - Number.parseInt(id, 10));
+    metrics.read('skipped', lost.length);
+    metrics.read('delivered', deliveries.length - lost.length);
+    const nowMs = clock.wallMs();
+    const written = lost.length === 0 ? deliveries : deliveries.filter((delivery) => !lost.includes(delivery));
+    for (const { id } of written) if (id !== null) metrics.written(nowMs - Number.parseInt(id, 10));
   }
 }

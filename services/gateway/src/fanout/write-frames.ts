@@ -37,8 +37,8 @@ const maxQueuedFrames = 20_000;
 /** What the writer reports. */
 export interface WriteReport {
   delivered(connections: number): void;
-  /** A fault of ours over one event: its neighbours go on. */
-  failed(delivery: Delivery, error: unknown): void;
+  /** A fault of ours over one event: its neighbours go on, and those who were to be sent it have been told to sync. */
+  lost(delivery: Delivery, error: unknown): void;
 }
 
 /**
@@ -50,13 +50,16 @@ export async function writeFrames(deliveries: readonly Delivery[], cards: FrameC
   let dirty: Connection[] = [];
   let queued = 0;
   for (const delivery of deliveries) {
-    const before = queued;
+    let connections: number;
     try {
-      queued += enqueue(delivery, new EventFrames(delivery.envelope, delivery.id, cards), dirty);
+      connections = enqueue(delivery, new EventFrames(delivery.envelope, delivery.id, cards), dirty);
     } catch (error) {
-      report.failed(delivery, error);
+      tellLost(delivery);
+      report.lost(delivery, error);
+      continue;
     }
-    report.delivered(queued - before);
+    queued += connections;
+    report.delivered(connections);
     if (queued < maxQueuedFrames) continue;
     await flush(dirty);
     dirty = [];
@@ -73,6 +76,11 @@ function enqueue({ id, position, envelope, users }: Delivery, frames: EventFrame
     queued += connections.length;
   }
   return queued;
+}
+
+/** There is a hole where the event would have been, behind what is queued already. A sync too many for those who were queued it. */
+function tellLost({ id, position, users }: Delivery): void {
+  for (const { connections } of users) for (const connection of [...connections]) connection.lose(position, id);
 }
 
 /** A promise only when there are more than one turn takes. */

@@ -55,6 +55,33 @@ test('frames up to the cursor of a client that was served by a faster replica ar
   expect(socket.sent.slice(1).map(({ n }) => n)).toEqual([4, 5]);
 });
 
+test('a hole is told behind what is queued, and only to those who would have been sent what is missing', () => {
+  const { connection, socket } = greetingConnection(testContext());
+  connection.greet(hello());
+  connection.lose(1, '1-0' as StreamId);
+  connection.goLive(2, '4-0' as StreamId);
+  connection.lose(2, '2-0' as StreamId);
+  connection.lose(3, '3-0' as StreamId);
+  expect(socket.types()).toEqual(['hello']);
+  connection.enqueue(frame(5), 'message.new', 5, '5-0');
+  connection.lose(6, '6-0' as StreamId);
+  deliver(connection, 7);
+  expect(socket.types()).toEqual(['hello', 'message.new', 'sync.required', 'message.new']);
+  expect(socket.sent[2]).toMatchObject({ reason: 'gap', cursor: '6-0' });
+});
+
+test('whoever falls behind in front of a hole is told once, when the socket has drained', () => {
+  const { connection, socket } = liveConnection(testContext(100));
+  socket.stall();
+  deliver(connection, 1, 100);
+  connection.enqueue(frame(2, 100), 'message.new', 2, '2-0');
+  connection.lose(3, '3-0' as StreamId);
+  expect(socket.types()).toEqual(['message.new']);
+  socket.drain();
+  connection.onDrain();
+  expect(socket.types()).toEqual(['message.new', 'sync.required']);
+});
+
 test('a durable frame that does not fit stops everything durable until the client has been told', () => {
   const context = testContext(1000);
   const { connection, socket } = liveConnection(context);

@@ -173,6 +173,13 @@ export class Connection {
     return true;
   }
 
+  /** What was to be queued cannot be: there is a hole at `id`, behind what waits for the flush and before what comes next. */
+  lose(position: number, id: StreamId | null): void {
+    if (this.#mode !== 'live' || position <= this.#livePosition || this.#isSuppressed(id)) return;
+    this.flush();
+    if (this.isLive) this.requireSync('gap', id);
+  }
+
   /** Writes what was queued: one frame by itself, several in one packet. */
   flush(): void {
     const frames = this.#queue;
