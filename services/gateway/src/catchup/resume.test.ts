@@ -140,7 +140,7 @@ test('a cursor that was ahead when the stream was asked, and lies before a hole 
   const { fanout, open, entry } = replica({ history: { lastId: () => new Promise((resolve) => (answer = resolve)) } });
   await fanout.handle([entry(1, ['a'])]);
   const { socket, done } = open('a', id(5));
-  fanout.gap({ reason: 'trimmed', cursor: id(9) });
+  fanout.gap({ reason: 'trimmed', cursor: id(9), isDataLost: false });
   await fanout.handle([entry(10, ['a'])]);
   answer(id(10));
   await done;
@@ -356,7 +356,7 @@ describe('a replay that the tail runs away from', () => {
   });
 
   test('is told of a hole that comes up while the stream is asked', async () => {
-    const rig = smallTail({ beforeAnswer: () => rig.fanout.gap({ reason: 'gap', cursor: id(1_000_000) }) });
+    const rig = smallTail({ beforeAnswer: () => rig.fanout.gap({ reason: 'gap', cursor: id(1_000_000), isDataLost: true }) });
     await rig.publish(50);
     const opened = await rig.openStalled();
     await rig.turnOver();
@@ -399,7 +399,7 @@ test('a hole in the stream during a replay is told, and what lies behind it is l
   cards.isHot = false;
   const { socket, done } = open('a', id(0));
   await turn();
-  fanout.gap({ reason: 'gap', cursor: id(50) });
+  fanout.gap({ reason: 'gap', cursor: id(50), isDataLost: true });
   cards.isHot = true;
   cards.arrive();
   await done;
@@ -412,7 +412,7 @@ test('every connection that is live is told of a hole before the first frame fro
   const { fanout, open, entry } = replica();
   const { socket, done } = open('a');
   await done;
-  fanout.gap({ reason: 'trimmed', cursor: id(9) });
+  fanout.gap({ reason: 'trimmed', cursor: id(9), isDataLost: false });
   await fanout.handle([entry(10, ['a'])]);
   expect(socket.sent.slice(1)).toMatchObject([{ type: 'sync.required', reason: 'trimmed', cursor: id(9) }, { cursor: id(10) }]);
 });

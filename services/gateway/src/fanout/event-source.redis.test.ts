@@ -104,7 +104,7 @@ describe('the pub/sub source', () => {
     await cut();
     await send(['after']);
     await eventually(() => expect(handler.story).toEqual(['before', 'gap:gap', 'after']));
-    expect(handler.gaps).toEqual([{ reason: 'gap', cursor: null }]);
+    expect(handler.gaps).toEqual([{ reason: 'gap', cursor: null, isDataLost: false }]);
     expect(await seriesOf(metrics, 'gateway_stream_gaps_total{reason="pubsub"}')).toBe(1);
   });
 
@@ -132,7 +132,7 @@ describe('the pub/sub source', () => {
     await received();
     fail();
     await eventually(() => expect(handler.story.at(-1)).toBe('meanwhile'));
-    expect(handler.gaps).toEqual([{ reason: 'gap', cursor: null }]);
+    expect(handler.gaps).toEqual([{ reason: 'gap', cursor: null, isDataLost: false }]);
     expect(handler.story.indexOf('gap:gap')).toBeLessThan(handler.story.indexOf('meanwhile'));
     expect(await seriesOf(metrics, 'gateway_stream_gaps_total{reason="pubsub"}')).toBe(1);
   });

@@ -17,6 +17,8 @@ export interface Gap {
    * declared lost. It may be lower than ids handled before (a stream that began anew). Null in pub/sub mode.
    */
   readonly cursor: StreamId | null;
+  /** Redis came back with less than it had: whatever else is kept there may be gone as well. */
+  readonly isDataLost: boolean;
 }
 
 /**

@@ -16,6 +16,7 @@ function replica({ cards = hotCards, maxEntryBytes = 4096, invalidation = { onEv
   const hub = new Hub();
   const tail = new RecentEvents(new FakeClock(), { maxBytes: 1e7, maxAgeMs: 1e9 });
   const metrics = new Metrics();
+  let losses = 0;
   const letters: { id: string; reason: MalformedReason }[] = [];
   const deadLetters = {
     bury: (id: string, reason: MalformedReason): Promise<void> => {
@@ -31,7 +32,7 @@ function replica({ cards = hotCards, maxEntryBytes = 4096, invalidation = { onEv
       invalidation,
       deadLetters,
       metrics: new FanoutMetrics(metrics),
-      onDataLost: () => undefined,
+      onDataLost: () => void losses++,
       clock: context.clock,
       logger: silentLogger,
     },
@@ -50,7 +51,7 @@ function replica({ cards = hotCards, maxEntryBytes = 4096, invalidation = { onEv
         .find((text) => text.startsWith(`${line} `))
         ?.split(' ')[1],
     );
-  return { fanout, open, letters, tail, counted };
+  return { fanout, open, letters, tail, counted, losses: () => losses };
 }
 
 let last = 0;
@@ -242,4 +243,14 @@ test('what has been handled moves only when a whole batch is flushed, malformed 
   await handling;
   expect(fanout.handled.id).toBe(batch.at(-1)?.id);
   expect(tail.lastId).toBe(batch.at(-1)?.id);
+});
+
+// Every loss of the connection, and every full queue, had all leases of the fleet written anew, and "Redis lost presence data" in the log.
+test('only a hole that Redis has made by losing data makes what else is kept there doubtful', () => {
+  const { fanout, losses } = replica();
+  fanout.gap({ reason: 'gap', cursor: null, isDataLost: false });
+  fanout.gap({ reason: 'trimmed', cursor: '5-0' as StreamId, isDataLost: false });
+  expect(losses()).toBe(0);
+  fanout.gap({ reason: 'gap', cursor: '5-0' as StreamId, isDataLost: true });
+  expect(losses()).toBe(1);
 });

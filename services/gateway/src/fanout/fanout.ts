@@ -30,7 +30,7 @@ export interface FanoutDeps {
   readonly invalidation: MatchedInvalidation;
   readonly deadLetters: DeadLetters;
   readonly metrics: FanoutMetrics;
-  /** Redis came back with less than it had: whatever else is kept there may be gone as well. */
+  /** What else is kept in Redis may be gone as well. */
   onDataLost(): void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -118,12 +118,12 @@ export class Fanout implements BatchHandler, TailWarmer {
   }
 
   /** There is a hole before what follows: everybody is told, before the first frame from behind it. */
-  gap({ reason, cursor }: Gap): void {
+  gap({ reason, cursor, isDataLost }: Gap): void {
     if (cursor !== null) this.#tail.restartAt(cursor);
     this.#handled = { id: cursor, position: this.#tail.lastPosition };
     for (const connection of [...this.#hub.connections()])
       if (connection.isLive) connection.requireSync(reason satisfies SyncRequiredReason, cursor);
-    if (reason === 'gap') this.#deps.onDataLost();
+    if (isDataLost) this.#deps.onDataLost();
   }
 
   skipped(entries: number): void {

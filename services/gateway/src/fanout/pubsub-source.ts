@@ -135,7 +135,7 @@ export class PubsubSource implements EventSource {
   #tellGap(): void {
     this.#deps.metrics.gap('pubsub');
     this.#deps.logger.warn({}, 'messages of the bus may have been lost: clients are told to sync');
-    this.#deps.handler.gap({ reason: 'gap', cursor: null });
+    this.#deps.handler.gap({ reason: 'gap', cursor: null, isDataLost: false });
   }
 
   /** Resolves one turn after a message has arrived, so that those that came with it make one batch. */

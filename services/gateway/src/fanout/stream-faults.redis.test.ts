@@ -124,7 +124,7 @@ describe('the checker', () => {
     { id: '5-1' as StreamId, name: 'a', sentAtMs: 10, addedAtMs: 11 },
     { id: '6-1' as StreamId, name: 'b', sentAtMs: 12, addedAtMs: 13 },
   ];
-  const gap = (atMs: number): TimedEvent => ({ kind: 'gap', gap: { reason: 'gap', cursor: '5-0' as StreamId }, atMs });
+  const gap = (atMs: number): TimedEvent => ({ kind: 'gap', gap: { reason: 'gap', cursor: '5-0' as StreamId, isDataLost: true }, atMs });
   const b: TimedEvent = { kind: 'entry', id: '6-1' as StreamId, name: 'b', atMs: 30 };
 
   test('complains about an entry that neither came nor was covered by a gap in its place', () => {

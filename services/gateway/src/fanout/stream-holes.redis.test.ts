@@ -180,7 +180,7 @@ describe('a stream that begins anew', () => {
       await server.call('XADD', stream, String(id), 'envelope', String(name));
     await server.call('EXEC');
     await eventually(() => expect(replica.handler.story).toEqual(['first', 'gap:gap', 'x', 'y']));
-    expect(replica.handler.gaps).toEqual([{ reason: 'gap', cursor: '0-0' }]);
+    expect(replica.handler.gaps).toEqual([{ reason: 'gap', cursor: '0-0', isDataLost: true }]);
     expect(replica.handler.ids).toEqual([last, '5-1', '5-2']);
     const cursors = [last, `${streamIdMs(last) + 1}-0`] as StreamId[];
     expect(cursors.map((cursor) => replica.source.isFromLostEpoch(cursor))).toEqual([true, false]);

@@ -112,7 +112,7 @@ describe('pending entries', () => {
     await killReader(server, 'r1');
     handler.release();
     await eventually(() => expect(handler.story).toEqual(['a', 'gap:trimmed', 'd']));
-    expect(handler.gaps).toEqual([{ reason: 'trimmed', cursor: ids[1] }]);
+    expect(handler.gaps).toEqual([{ reason: 'trimmed', cursor: ids[1], isDataLost: false }]);
   });
 
   test('that were handled and then trimmed are no hole', async () => {

@@ -293,7 +293,8 @@ export class StreamSession {
     const { handler, logger, metrics } = this.#deps;
     metrics.gap(cause);
     logger.warn({ cause, after: this.#state.position?.id, cursor: to.id }, 'entries may have been lost: clients are told to sync');
-    handler.gap({ reason: cause === 'trimmed' ? 'trimmed' : 'gap', cursor: to.id });
+    const isDataLost = cause !== 'trimmed';
+    handler.gap({ reason: isDataLost ? 'gap' : 'trimmed', cursor: to.id, isDataLost });
     this.#state.position = to;
   }
 
