@@ -356,12 +356,12 @@ describe('a replay that the tail runs away from', () => {
   });
 
   test('is told of a hole that comes up while the stream is asked', async () => {
-    const rig = smallTail({ beforeAnswer: () => rig.fanout.gap({ reason: 'gap', cursor: id(1_000_000), isDataLost: true }) });
+    const rig = smallTail({ beforeAnswer: () => rig.fanout.gap({ reason: 'trimmed', cursor: id(1_000_000), isDataLost: false }) });
     await rig.publish(50);
     const opened = await rig.openStalled();
     await rig.turnOver();
     await rig.pull(opened);
-    expect(opened.socket.sent.at(-1)).toMatchObject({ type: 'sync.required', reason: 'gap', cursor: id(1_000_000) });
+    expect(opened.socket.sent.at(-1)).toMatchObject({ type: 'sync.required', reason: 'trimmed', cursor: id(1_000_000) });
   });
 
   test('is told to sync when it happens again and again: a walk is dear', async () => {
@@ -393,19 +393,19 @@ describe('a replay that the tail runs away from', () => {
   });
 });
 
-test('a hole in the stream during a replay is told, and what lies behind it is live', async () => {
+test.each(['gap', 'trimmed'] as const)('a hole in the stream (%s) during a replay is told, and what lies behind it is live', async (reason) => {
   const { fanout, open, entry, cards } = replica();
   await fanout.handle([entry(1, ['a']), entry(2, ['a'])]);
   cards.isHot = false;
   const { socket, done } = open('a', id(0));
   await turn();
-  fanout.gap({ reason: 'gap', cursor: id(50), isDataLost: true });
+  fanout.gap({ reason, cursor: id(50), isDataLost: reason === 'gap' });
   cards.isHot = true;
   cards.arrive();
   await done;
   await fanout.handle([entry(51, ['a'])]);
   const after = socket.sent.slice(socket.types().indexOf('sync.required'));
-  expect(after).toMatchObject([{ type: 'sync.required', reason: 'gap', cursor: id(50) }, { cursor: id(51) }]);
+  expect(after).toMatchObject([{ type: 'sync.required', reason, cursor: id(50) }, { cursor: id(51) }]);
 });
 
 test('every connection that is live is told of a hole before the first frame from behind it', async () => {

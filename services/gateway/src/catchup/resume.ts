@@ -199,12 +199,12 @@ export class Resume {
     await this.#write(connection, reached.events);
     while (connection.isOpen && reached.position !== this.#tail.lastPosition) {
       const next = await this.#next(connection.userId, reached, mayWalk);
-      if (restarts !== this.#tail.restarts) return this.#missed(connection, 'gap');
+      if (restarts !== this.#tail.restarts) return this.#missed(connection, this.#tail.restartReason);
       if (next === undefined) return this.#missed(connection, 'slow_consumer');
       await this.#write(connection, next.events);
       reached = next;
     }
-    if (restarts !== this.#tail.restarts) this.#missed(connection, 'gap');
+    if (restarts !== this.#tail.restarts) this.#missed(connection, this.#tail.restartReason);
     else connection.goLive(reached.position, start.suppressUpTo);
   }
 

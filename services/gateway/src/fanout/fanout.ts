@@ -79,7 +79,7 @@ export class Fanout implements BatchHandler, TailWarmer {
 
   /** The reader begins after `id`: nothing before it was handled by this process. */
   startAt(id: StreamId): void {
-    this.#tail.restartAt(id);
+    this.#tail.restartAt(id, 'gap');
     this.#handled = { id, position: this.#tail.lastPosition };
   }
 
@@ -119,7 +119,7 @@ export class Fanout implements BatchHandler, TailWarmer {
 
   /** There is a hole before what follows: everybody is told, before the first frame from behind it. */
   gap({ reason, cursor, isDataLost }: Gap): void {
-    if (cursor !== null) this.#tail.restartAt(cursor);
+    if (cursor !== null) this.#tail.restartAt(cursor, reason);
     this.#handled = { id: cursor, position: this.#tail.lastPosition };
     for (const connection of [...this.#hub.connections()])
       if (connection.isLive) connection.requireSync(reason satisfies SyncRequiredReason, cursor);

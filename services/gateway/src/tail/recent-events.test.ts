@@ -11,7 +11,7 @@ const recipients = Buffer.from('["u1"]');
 function tailOf(ids: number[], { maxBytes = 1e6, maxAgeMs = 1e6, bytes = 10 } = {}) {
   const clock = new FakeClock(10_000);
   const tail = new RecentEvents(clock, { maxBytes, maxAgeMs });
-  tail.restartAt(id(0));
+  tail.restartAt(id(0), 'gap');
   for (const n of ids) tail.append(id(n), recipients, Buffer.alloc(bytes, String(n % 10)), clock.nowMs());
   return { tail, clock };
 }
@@ -20,7 +20,7 @@ test('a cursor is covered from the lower bound to the last id that was read', ()
   const { tail } = tailOf([5, 7, 9]);
   expect([0, 4, 5, 8, 9].every((n) => tail.covers(id(n)))).toBe(true);
   expect(tail.covers(id(10))).toBe(false);
-  tail.restartAt(id(20));
+  tail.restartAt(id(20), 'gap');
   expect(tail.covers(id(9))).toBe(false);
   expect(tail.covers(id(20))).toBe(true);
 });

@@ -1,6 +1,9 @@
-import { compareStreamIds, STREAM_START, type StreamId, streamIdMs } from '@event-gateway/protocol';
+import { compareStreamIds, STREAM_START, type StreamId, type SyncRequiredReason, streamIdMs } from '@event-gateway/protocol';
 import type { Clock } from '@event-gateway/runtime';
 import { EventSegment, newSegmentBytes, type RecentEvent, segmentBytes } from './event-segment.js';
+
+/** What made the tail forget what it had: the stream was cut before it was read, or everything else. */
+export type RestartReason = Extract<SyncRequiredReason, 'trimmed' | 'gap'>;
 
 export interface RecentEventsLimits {
   /** RECENT_EVENTS_MAX_BYTES. */
@@ -33,6 +36,7 @@ export class RecentEvents {
   #lastId: StreamId = STREAM_START;
   #lastPosition = 0;
   #restarts = 0;
+  #restartReason: RestartReason = 'gap';
 
   constructor(clock: Clock, limits: RecentEventsLimits) {
     this.#clock = clock;
@@ -62,6 +66,11 @@ export class RecentEvents {
   /** How often what was kept has been forgotten: a replay that spans a restart has a hole. */
   get restarts(): number {
     return this.#restarts;
+  }
+
+  /** Why it last was. */
+  get restartReason(): RestartReason {
+    return this.#restartReason;
   }
 
   /** The oldest position still kept, or the one that comes next. */
@@ -94,8 +103,9 @@ export class RecentEvents {
   }
 
   /** Everything kept is forgotten: there is a hole, or a new start, right before what follows `id`. */
-  restartAt(id: StreamId): void {
+  restartAt(id: StreamId, reason: RestartReason): void {
     this.#restarts++;
+    this.#restartReason = reason;
     this.#segments = [];
     this.#spares = [];
     this.#bytes = 0;
