@@ -393,20 +393,23 @@ describe('a replay that the tail runs away from', () => {
   });
 });
 
-test.each(['gap', 'trimmed'] as const)('a hole in the stream (%s) during a replay is told, and what lies behind it is live', async (reason) => {
-  const { fanout, open, entry, cards } = replica();
-  await fanout.handle([entry(1, ['a']), entry(2, ['a'])]);
-  cards.isHot = false;
-  const { socket, done } = open('a', id(0));
-  await turn();
-  fanout.gap({ reason, cursor: id(50), isDataLost: reason === 'gap' });
-  cards.isHot = true;
-  cards.arrive();
-  await done;
-  await fanout.handle([entry(51, ['a'])]);
-  const after = socket.sent.slice(socket.types().indexOf('sync.required'));
-  expect(after).toMatchObject([{ type: 'sync.required', reason, cursor: id(50) }, { cursor: id(51) }]);
-});
+test.each(['gap', 'trimmed'] as const)(
+  'a hole in the stream (%s) during a replay is told, and what lies behind it is live',
+  async (reason) => {
+    const { fanout, open, entry, cards } = replica();
+    await fanout.handle([entry(1, ['a']), entry(2, ['a'])]);
+    cards.isHot = false;
+    const { socket, done } = open('a', id(0));
+    await turn();
+    fanout.gap({ reason, cursor: id(50), isDataLost: reason === 'gap' });
+    cards.isHot = true;
+    cards.arrive();
+    await done;
+    await fanout.handle([entry(51, ['a'])]);
+    const after = socket.sent.slice(socket.types().indexOf('sync.required'));
+    expect(after).toMatchObject([{ type: 'sync.required', reason, cursor: id(50) }, { cursor: id(51) }]);
+  },
+);
 
 test('every connection that is live is told of a hole before the first frame from behind it', async () => {
   const { fanout, open, entry } = replica();

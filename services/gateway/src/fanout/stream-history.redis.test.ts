@@ -31,11 +31,34 @@ afterEach(async () => {
   await server.stop();
 });
 
-const publish = async (): Promise<StreamId> =>
-  (await server.call('XADD', stream, '*', 'recipients', '["alice"]', 'envelope', '{"type":"x"}')) as StreamId;
+const publish = async (envelope = '{"type":"x"}'): Promise<StreamId> =>
+  (await server.call('XADD', stream, '*', 'recipients', '["alice"]', 'envelope', envelope)) as StreamId;
 const walk = (cursor: StreamId) => history.walk(cursor, alice, () => STREAM_START);
 
 describe('the stream’s own history', () => {
+  // Pages of 500 entries of up to 2 MiB each came over the connection that presence and everything else is asked on.
+  test.each([
+    { entries: 40, isTooMuch: false },
+    { entries: 80, isTooMuch: true },
+  ])('of $entries large entries is read in small pages, and only up to what a sync is cheaper than', async ({ entries, isTooMuch }) => {
+    const entryBytes = 300_000;
+    const first = await publish();
+    const envelope = JSON.stringify({ type: 'x', payload: 'x'.repeat(entryBytes) });
+    for (let count = 0; count < entries; count++) await publish(envelope);
+    const pages: number[] = [];
+    const { command } = connections;
+    const callBuffer = command.callBuffer.bind(command);
+    command.callBuffer = async (...call) => {
+      const reply = await callBuffer(...call);
+      pages.push((reply as unknown[]).length);
+      return reply;
+    };
+    const walked = await history.walk(first, alice, () => '9999999999999-0' as StreamId);
+    expect(walked?.events.length).toBe(isTooMuch ? undefined : entries);
+    expect(Math.max(...pages.slice(1)) * entryBytes).toBeLessThan(1024 * 1024);
+    expect(pages.reduce((a, b) => a + b) * entryBytes).toBeLessThan(18e6);
+  });
+
   test('has the events after a cursor while the stream holds what the cursor stands for', async () => {
     const [first, second] = [await publish(), await publish()];
     expect((await walk(first))?.events.map(({ id }) => id)).toEqual([second]);

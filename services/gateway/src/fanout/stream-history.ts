@@ -13,6 +13,7 @@ import { type Matchable, RecipientMatcher } from '../hub/match-recipients.js';
 import type { MissedEvent } from '../tail/event-segment.js';
 import { decodeEntry } from './decode-entry.js';
 import type { EventSource } from './event-source.js';
+import { ReadSize } from './stream/read-size.js';
 
 export interface StreamHistoryDeps {
   readonly redis: CommandRedis;
@@ -27,9 +28,14 @@ export interface StreamHistoryOptions {
   readonly maxEntryBytes: number;
 }
 
+/** A page comes over the connection that everything else is asked on, and must not hold it up. */
 const pageEntries = 500;
-/** Beyond this a sync is cheaper than the walk, for Redis and for us. */
-const maxPages = 20;
+const pageBytes = 1024 * 1024;
+/** Before the size of entries is known. */
+const firstPageEntries = 16;
+/** Beyond either of these a sync is cheaper than the walk, for Redis and for us. What a walk has found is less than it has read. */
+const maxWalkEntries = 10_000;
+const maxWalkBytes = 16 * 1024 * 1024;
 /** Walks at the same time, for the whole replica: a storm of old cursors must not become a storm on Redis. */
 const maxWalks = 4;
 const maxWaiting = 256;
@@ -39,6 +45,8 @@ export class StreamHistory {
   readonly #deps: StreamHistoryDeps;
   readonly #options: StreamHistoryOptions;
   readonly #log: RateLimitedLog;
+  /** What one walk has learned of the entries' size is good for the next. */
+  readonly #pageSize = new ReadSize({ maxEntries: pageEntries, maxBytes: pageBytes, firstEntries: firstPageEntries });
   #walks = 0;
   readonly #waiting: (() => void)[] = [];
 
@@ -86,8 +94,8 @@ export class StreamHistory {
   }
 
   /** Entries above `after`, oldest first. */
-  async #page(after: StreamId): Promise<readonly StreamItem[]> {
-    return decodeRangeReply(await this.#deps.redis.callBuffer('XRANGE', this.#options.stream, `(${after}`, '+', 'COUNT', pageEntries));
+  async #page(after: StreamId, count: number): Promise<readonly StreamItem[]> {
+    return decodeRangeReply(await this.#deps.redis.callBuffer('XRANGE', this.#options.stream, `(${after}`, '+', 'COUNT', count));
   }
 
   async #collect(cursor: StreamId, userId: UserId, until: () => StreamId): Promise<{ events: MissedEvent[]; upTo: StreamId } | undefined> {
@@ -95,8 +103,15 @@ export class StreamHistory {
     const viewer: Matchable = { matchStamp: 0 };
     const matcher = new RecipientMatcher({ mayHave: () => true, get: (id) => (id === userId ? viewer : undefined) });
     let upTo = cursor;
-    for (let page = 0; page < maxPages; page++) {
-      const entries = await this.#page(upTo);
+    let entriesLeft = maxWalkEntries;
+    let bytesLeft = maxWalkBytes;
+    while (entriesLeft > 0 && bytesLeft > 0) {
+      const count = this.#pageSize.entries;
+      const entries = await this.#page(upTo, count);
+      const bytes = bytesOf(entries);
+      this.#pageSize.learn(entries.length, bytes);
+      entriesLeft -= entries.length;
+      bytesLeft -= bytes;
       // Asked after the page was read: had the head been trimmed past its beginning by then, it would show now.
       if (!(await this.#hasAllAfter(upTo))) return undefined;
       for (const { id, fields } of entries) {
@@ -111,7 +126,7 @@ export class StreamHistory {
         }
         if (compareStreamIds(upTo, until()) >= 0) return { events, upTo };
       }
-      if (entries.length < pageEntries) return { events, upTo: maxId(upTo, until()) };
+      if (entries.length < count) return { events, upTo: maxId(upTo, until()) };
     }
     return undefined;
   }
@@ -132,6 +147,12 @@ export class StreamHistory {
     if (next === undefined) this.#walks--;
     else next();
   }
+}
+
+function bytesOf(entries: readonly StreamItem[]): number {
+  let bytes = 0;
+  for (const { fields } of entries) for (const field of fields) bytes += field.length;
+  return bytes;
 }
 
 function maxId(a: StreamId, b: StreamId): StreamId {

@@ -2,6 +2,7 @@ import type { StreamId } from '@event-gateway/protocol';
 import { decodeReadGroupReply, keys, type PendingItem, type Reader, type RedisCall, RedisReplyError } from '@event-gateway/redis';
 import type { Evidence, Position } from './continuity.js';
 import type { EpochSighting } from './epoch.js';
+import { maxReplyBytes, ReadSize } from './read-size.js';
 import { continuityEvidence, decodeEvidence } from './stream-state.js';
 
 export interface GroupReaderOptions {
@@ -22,21 +23,17 @@ export interface Read {
   readonly canaryIds: readonly string[];
 }
 
-/** One answer should not be larger than this: it is in memory as a whole, and everybody waits until it is here. */
-const maxReplyBytes = 8 * 1024 * 1024;
-
 /** The reads of one connection. Acknowledgements and corrections of the group travel with the next read: no round trip of their own. */
 export class GroupReader {
   readonly #reader: Reader;
   readonly #options: GroupReaderOptions;
   readonly #queued: RedisCall[] = [];
-  /** How many entries the next read asks for: fewer where they have been large lately. */
-  #count: number;
+  readonly #size: ReadSize;
 
   constructor(reader: Reader, options: GroupReaderOptions) {
     this.#reader = reader;
     this.#options = options;
-    this.#count = options.batchEntries;
+    this.#size = new ReadSize({ maxEntries: options.batchEntries, maxBytes: maxReplyBytes });
   }
 
   /** With the next read, in one XACK. */
@@ -61,14 +58,14 @@ export class GroupReader {
   /** A page of what was delivered to this consumer and never acknowledged. @throws RedisUnavailableError, RedisReplyError */
   readPending(afterId: StreamId, handledId: StreamId): Promise<Read | 'no_group'> {
     const { stream, group, consumer } = this.#options;
-    return this.#read(['XREADGROUP', 'GROUP', group, consumer, 'COUNT', this.#count, 'STREAMS', stream, afterId], 0, handledId);
+    return this.#read(['XREADGROUP', 'GROUP', group, consumer, 'COUNT', this.#size.entries, 'STREAMS', stream, afterId], 0, handledId);
   }
 
   /** What is new, or nothing after `blockMs`; the canary comes the same way. @throws RedisUnavailableError, RedisReplyError */
   readNew(blockMs: number, handledId: StreamId): Promise<Read | 'no_group'> {
     const { stream, canaryStream, group, consumer } = this.#options;
     const source = ['STREAMS', stream, canaryStream, '>', '>'];
-    const call: RedisCall = ['XREADGROUP', 'GROUP', group, consumer, 'COUNT', this.#count, 'BLOCK', blockMs, ...source];
+    const call: RedisCall = ['XREADGROUP', 'GROUP', group, consumer, 'COUNT', this.#size.entries, 'BLOCK', blockMs, ...source];
     return this.#read(call, blockMs, handledId);
   }
 
@@ -90,18 +87,14 @@ export class GroupReader {
     if (failure !== undefined) throw failure;
     const streams = decodeReadGroupReply(read);
     const items = streams.get(stream) ?? [];
-    const isFull = items.length >= this.#count;
-    if (items.length > 0) this.#count = this.#countFor((this.#reader.bytesRead - before) / items.length);
+    const isFull = items.length >= this.#size.entries;
+    this.#size.learn(items.length, this.#reader.bytesRead - before);
     return {
       items,
       isFull,
       ...decodeEvidence(proven instanceof RedisReplyError ? await this.#askAgain(handledId) : proven),
       canaryIds: (streams.get(canaryStream) ?? []).map(({ id }) => id),
     };
-  }
-
-  #countFor(bytesPerEntry: number): number {
-    return Math.max(1, Math.min(this.#options.batchEntries, Math.floor(maxReplyBytes / bytesPerEntry)));
   }
 
   /** The server does not know the script (yet). */
