@@ -32,12 +32,20 @@ export class CommandConnection implements CommandRedis {
   #isSuspect = false;
   #isStopped = false;
   readonly #waiting: Waiting[] = [];
+  #hasBeenAway = false;
 
   constructor(options: RedisOptions, clock: Clock, log: ConnectionLog, connectionName = 'gateway.command') {
     this.#clock = clock;
     this.#log = log;
     this.#redis = new Redis({ ...reconnecting(clientOptions(options, connectionName)), commandTimeout: options.commandTimeoutMs });
-    this.#redis.on('error', (error: unknown) => log.failed('command', error));
+    this.#redis.on('error', (error: unknown) => {
+      this.#hasBeenAway = true;
+      log.failed('command', error);
+    });
+    // A server that ends in good order closes its connections without an error.
+    this.#redis.on('close', () => {
+      this.#hasBeenAway = true;
+    });
     this.#redis.on('ready', () => {
       this.#isSuspect = false;
       log.works('command');
@@ -58,6 +66,11 @@ export class CommandConnection implements CommandRedis {
     if (this.isUp) return Promise.resolve();
     if (this.#isStopped) return Promise.reject(stoppedError());
     return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+  }
+
+  /** Since the start Redis could not be reached, or has closed the connection, at least once. */
+  get hasBeenAway(): boolean {
+    return this.#hasBeenAway;
   }
 
   start(): void {

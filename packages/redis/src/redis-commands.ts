@@ -23,6 +23,8 @@ export interface ScriptRunner {
  */
 export interface CommandRedis extends ScriptRunner {
   readonly isUp: boolean;
+  /** Since the start Redis could not be reached, or a connection to it was lost: what it knows now may be less than it knew. */
+  readonly hasBeenAway: boolean;
   /** Replies are strings, numbers, null and arrays of these. @throws RedisUnavailableError, RedisReplyError */
   call(...call: RedisCall): Promise<unknown>;
   /** The same with Buffers in place of strings. @throws RedisUnavailableError, RedisReplyError */

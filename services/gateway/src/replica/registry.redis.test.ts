@@ -235,6 +235,36 @@ describe('the fence', () => {
     expect(await server.call('GET', 'gateway.reader:r1')).toBe(id);
   });
 
+  // It was set when the reader connected and never again: after an hour of quiet nothing told of the predecessor any more.
+  test('the client id of the reader lives on with every renewal, and is there again after Redis has lost it', async () => {
+    await ready('r1');
+    const id = await server.call('GET', 'gateway.reader:r1');
+    await server.call('PEXPIRE', 'gateway.reader:r1', 5000);
+    await eventually(async () => expect(Number(await server.call('PTTL', 'gateway.reader:r1'))).toBeGreaterThan(3_500_000));
+    await server.call('DEL', 'gateway.reader:r1');
+    await eventually(async () => expect(await server.call('GET', 'gateway.reader:r1')).toBe(id));
+  });
+
+  // It found Redis back without a lease and without a trace, a moment before the healthy replica did.
+  test('a duplicate that was started while Redis was away leaves the healthy one the time to come back', async () => {
+    const own = await startRedisServer();
+    try {
+      await own.kill();
+      const duplicate = startFenced(createFencedReplica(own, 'r1', { leaseTtlMs: 10_000 }));
+      replicas.push(duplicate);
+      await eventually(() => duplicate.connections.command.hasBeenAway);
+      await own.start();
+      await eventually(() => duplicate.connections.isUp('command'));
+      const backAtMs = performance.now();
+      await eventually(() => performance.now() - backAtMs > 500); // some looks
+      expect(duplicate.registry.isHeld).toBe(false);
+      expect(await own.call('EXISTS', 'gateway.replica:r1')).toBe(0);
+    } finally {
+      await Promise.all(replicas.splice(0).map((replica) => replica.die()));
+      await own.stop();
+    }
+  });
+
   test('does not cut a stranger whose client id was written down before Redis restarted', async () => {
     const stranger = String(await server.call('CLIENT', 'ID'));
     await server.call('SET', 'gateway.reader:r1', stranger);

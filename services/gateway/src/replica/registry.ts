@@ -17,7 +17,7 @@ const renewLease = LuaScript.load(new URL('./scripts/renew-lease.lua', import.me
 const registerReader = LuaScript.load(new URL('./scripts/register-reader.lua', import.meta.url));
 const releaseLease = LuaScript.load(new URL('./scripts/release-lease.lua', import.meta.url));
 
-/** A reader's client id outlives the lease, so that a successor finds the connection of a predecessor that is only paused. */
+/** A reader's client id outlives the lease, so that a successor knows of a predecessor that is only paused, or cut off from Redis. */
 const readerTtlMs = 3_600_000;
 /** The fleet's figures are at most 2 s old. */
 const maxFiguresAgeMs = 1000;
@@ -74,6 +74,8 @@ export class ReplicaRegistry {
   #resolveHeld: () => void = () => undefined;
   #state: 'waiting' | 'held' | 'fenced' | 'left' = 'waiting';
   #heldUntilMs = Number.NEGATIVE_INFINITY;
+  /** Client id of the reader that was admitted last. */
+  #readerId: number | undefined;
   #loop: Promise<void> | undefined;
 
   constructor(
@@ -156,6 +158,7 @@ export class ReplicaRegistry {
     const reply = String(await server.runScript(registerReader, touched, [incarnation, clientId, readerTtlMs]));
     if (reply === 'taken') this.#fenceOut();
     if (reply !== 'held' && reply !== 'absent' && reply !== 'taken') throw new UnexpectedReplyError(registerReader.name);
+    if (reply === 'held') this.#readerId = clientId;
     return reply === 'held';
   }
 
@@ -196,6 +199,7 @@ export class ReplicaRegistry {
         holder: typeof holder === 'string' ? holder : undefined,
         renewals: Number(renewals ?? 0),
         hasPredecessor: reader !== 0,
+        hasRedisBeenAway: this.#redis.hasBeenAway,
       };
       if (this.#watch.sighted(sighting, this.#clock.nowMs()) === 'wait') return;
     }
@@ -207,8 +211,9 @@ export class ReplicaRegistry {
   async #renew(server: ScriptRunner): Promise<boolean> {
     const { replicaId, incarnation, leaseTtlMs, isFenced } = this.#options;
     const sentAtMs = this.#clock.nowMs();
-    const touched = [keys.replica(replicaId), keys.replicas];
-    const args = [replicaId, incarnation, leaseTtlMs, isFenced ? 'claim' : 'force', ...this.#fields()];
+    const touched = [keys.replica(replicaId), keys.replicas, keys.reader(replicaId)];
+    const mode = isFenced ? 'claim' : 'force';
+    const args = [replicaId, incarnation, leaseTtlMs, mode, this.#readerId ?? '', readerTtlMs, ...this.#fields()];
     const reply = String(await server.runScript(renewLease, touched, args));
     if (reply === 'taken') {
       this.#fenceOut();

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { TakeoverWatch } from './takeover-watch.js';
 
 const renewEveryMs = 3000;
-const absent = { holder: undefined, renewals: 0, hasPredecessor: true };
+const absent = { holder: undefined, renewals: 0, hasPredecessor: true, hasRedisBeenAway: false };
 
 /** Looks once a second, as long as `state` gives something; returns when the id could be claimed. */
 function claimedAtMs(state: (ms: number) => { holder?: string; renewals?: number } | 'unreachable', untilMs = 60_000): number | undefined {
@@ -10,7 +10,7 @@ function claimedAtMs(state: (ms: number) => { holder?: string; renewals?: number
   for (let ms = 0; ms <= untilMs; ms += 1000) {
     const seen = state(ms);
     if (seen === 'unreachable') watch.lost();
-    else if (watch.sighted({ holder: seen.holder, renewals: seen.renewals ?? 0, hasPredecessor: true }, ms) === 'claim') return ms;
+    else if (watch.sighted({ ...absent, holder: seen.holder, renewals: seen.renewals ?? 0 }, ms) === 'claim') return ms;
   }
   return undefined;
 }
@@ -18,6 +18,15 @@ function claimedAtMs(state: (ms: number) => { holder?: string; renewals?: number
 describe('taking over a replica id', () => {
   test('where nobody has left a trace there is nobody to wait for', () => {
     expect(new TakeoverWatch(renewEveryMs).sighted({ ...absent, hasPredecessor: false }, 0)).toBe('claim');
+  });
+
+  // Redis had been away, without its data or for longer than an hour, when a duplicate looked for the first time: it took the id of the
+  // healthy replica, which was about to renew.
+  test('a Redis that was away may have lost the traces: two renewals', () => {
+    const watch = new TakeoverWatch(renewEveryMs);
+    const clean = { ...absent, hasPredecessor: false, hasRedisBeenAway: true };
+    const verdicts = [0, 2000, 4000, 6000].map((ms) => watch.sighted(clean, ms));
+    expect(verdicts).toEqual(['wait', 'wait', 'wait', 'claim']);
   });
 
   test('a lease that is absent at the first look is waited for: two renewals', () => {

@@ -4,8 +4,10 @@ export interface LeaseSighting {
   readonly holder: string | undefined;
   /** How often that holder has renewed. */
   readonly renewals: number;
-  /** Whether a process with this id has read within the last hour and did not leave in good order. */
+  /** Whether a process with this id has lived within the last hour and did not leave in good order. */
   readonly hasPredecessor: boolean;
+  /** Redis has been away since this process was started. */
+  readonly hasRedisBeenAway: boolean;
 }
 
 /**
@@ -13,7 +15,8 @@ export interface LeaseSighting {
  *
  * A lease that is absent proves nothing by itself: after an outage of Redis longer than the lease, the lease of a healthy replica is
  * absent too, until that replica renews. So the lease must be absent now, and nobody may have renewed it for two renewals during
- * which Redis could be asked all the time. Only where no process with this id has left a trace there is nobody to wait for.
+ * which Redis could be asked all the time. Only where no process with this id has left a trace there is nobody to wait for; and a Redis
+ * that was away a moment ago may have lost the trace with the lease.
  */
 export class TakeoverWatch {
   readonly #renewEveryMs: number;
@@ -25,7 +28,7 @@ export class TakeoverWatch {
   }
 
   /** @param nowMs monotonic */
-  sighted({ holder, renewals, hasPredecessor }: LeaseSighting, nowMs: number): 'claim' | 'wait' {
+  sighted({ holder, renewals, hasPredecessor, hasRedisBeenAway }: LeaseSighting, nowMs: number): 'claim' | 'wait' {
     const last = this.#last;
     // A gap between two looks (this process was stopped, or Redis) may have hidden a renewal.
     const isContinuous = last !== undefined && nowMs - last.atMs <= this.#renewEveryMs;
@@ -33,7 +36,7 @@ export class TakeoverWatch {
     if (!isContinuous || isRenewed) this.#unrenewedSinceMs = nowMs;
     this.#last = { holder, renewals, atMs: nowMs };
     if (holder !== undefined) return 'wait';
-    if (last === undefined && !hasPredecessor) return 'claim';
+    if (last === undefined && !hasPredecessor && !hasRedisBeenAway) return 'claim';
     return nowMs - this.#unrenewedSinceMs >= 2 * this.#renewEveryMs ? 'claim' : 'wait';
   }
 
