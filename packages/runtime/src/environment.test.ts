@@ -11,6 +11,7 @@ import {
   printEnvironment,
   type Spec,
   string,
+  token,
   url,
 } from './environment.js';
 
@@ -134,6 +135,28 @@ describe('text', () => {
   });
 });
 
+describe('a token', () => {
+  const spec = { API_TOKEN: token({ about: 'a token' }) };
+
+  // Mounted from a file it ended with a line break: every request that brought the right one was refused.
+  test.each(['hunter2', 'hunter2\n', ' hunter2\r\n'])('is what stands in it without what surrounds it: %j', (text) => {
+    expect(parseEnvironment({ API_TOKEN: text }, spec)).toEqual({ API_TOKEN: 'hunter2' });
+  });
+
+  test('may be left out', () => {
+    expect(parseEnvironment({}, spec)).toEqual({ API_TOKEN: undefined });
+    expect(parseEnvironment({ API_TOKEN: '' }, spec)).toEqual({ API_TOKEN: undefined });
+  });
+
+  // One that is nothing but a line break was meant to protect something.
+  test.each(['\n', ' ', 'hun ter2', 'hun\nter2', 'hünter2', 'hunter2\0'])(
+    'that no header can hold is refused, without its text: %j',
+    (text) => {
+      expect(problemsOf({ API_TOKEN: text }, spec)).toEqual(['API_TOKEN must be visible ASCII characters without a space']);
+    },
+  );
+});
+
 describe('a URL', () => {
   test('may be told what its path must be', () => {
     const OWNER_URL = url({ schemes: ['http'], path: { pattern: /^\/v\d$/, form: 'with a version' }, about: 'an owner' });
@@ -164,7 +187,7 @@ describe('the printed table', () => {
   });
 
   test('never has a secret, but says that there is one', () => {
-    const text = shown({ API_TOKEN: 'hunter2' }, { API_TOKEN: optionalString({ secret: true, about: 'a token' }) });
+    const text = shown({ API_TOKEN: 'hunter2' }, { API_TOKEN: token({ about: 'a token' }) });
     expect(text).not.toContain('hunter2');
     expect(text).toContain('***');
   });

@@ -27,11 +27,10 @@ export class ConfigError extends Error {
 
 interface Common {
   readonly about: string;
-  readonly secret?: boolean;
 }
 
-function variable<T>(common: Common, defaultText: string | undefined, required: boolean, parse: Variable<T>['parse']): Variable<T> {
-  return { about: common.about, defaultText, required, secret: common.secret ?? false, parse };
+function variable<T>({ about }: Common, defaultText: string | undefined, required: boolean, parse: Variable<T>['parse']): Variable<T> {
+  return { about, defaultText, required, secret: false, parse };
 }
 
 /** An integer within bounds. */
@@ -67,6 +66,15 @@ export function optionalString(options: Common & { pattern?: RegExp; form?: stri
   return variable<string | undefined>(options, undefined, false, (text) =>
     text === undefined ? { value: undefined } : checkPattern(text, options),
   );
+}
+
+/**
+ * A secret that goes into an HTTP header, or is compared with one; it may be left out. What surrounds it is not part of it: a file that
+ * a secret is mounted from mostly ends with a line break.
+ */
+export function token(options: Common): Variable<string | undefined> {
+  const inner = optionalString({ ...options, pattern: /^[!-~]+$/, form: 'visible ASCII characters without a space' });
+  return { ...inner, secret: true, parse: (text) => inner.parse(text?.trim()) };
 }
 
 /** One of a closed set. */

@@ -12,6 +12,7 @@ export {
   printEnvironment,
   type Spec,
   string,
+  token,
   url,
   type Values,
   type Variable,

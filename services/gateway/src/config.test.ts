@@ -94,6 +94,19 @@ describe('what nobody can have meant is refused', () => {
     expect(readConfig).toThrow('REDIS_SENTINEL_MASTER is required with REDIS_SENTINELS');
   });
 
+  test('a master without Sentinels: it would be ignored, and REDIS_URL asked instead', () => {
+    set({ REDIS_SENTINEL_MASTER: 'main' });
+    expect(readConfig).toThrow('REDIS_SENTINELS is required with REDIS_SENTINEL_MASTER');
+    set({ REDIS_SENTINELS: 'a:99999' });
+    expect(readConfig).not.toThrow('is required with');
+  });
+
+  test.each(['INTERNAL_TOKEN', 'OWNER_TOKEN'])('a %s that no header can hold', (name) => {
+    set({ [name]: 'two words' });
+    expect(readConfig).toThrow(`${name} must be visible ASCII characters without a space`);
+    expect(readConfig).not.toThrow('two words');
+  });
+
   test.each(['redis://x/abc', 'redis://x/1/2', 'redis://x/-1', 'rediss://x/0a'])('a database that is no number: %s', (text) => {
     set({ REDIS_URL: text });
     expect(readConfig).toThrow('REDIS_URL must be a URL whose path, if any, is the number of a database');

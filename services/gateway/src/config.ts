@@ -9,6 +9,7 @@ import {
   parseEnvironment,
   printEnvironment,
   string,
+  token,
   url,
   type Values,
 } from '@event-gateway/runtime';
@@ -32,8 +33,8 @@ const variables = {
   PORT: int({ default: 8080, min: 0, max: 65_535, about: 'WebSocket port' }),
   INTERNAL_HOST: string({ default: '0.0.0.0', about: 'address of the internal port' }),
   INTERNAL_PORT: int({ default: 9090, min: 0, max: 65_535, about: 'internal port: presence, replicas, health, metrics' }),
-  INTERNAL_TOKEN: optionalString({ secret: true, about: 'bearer token that /internal/* asks for' }),
-  OWNER_TOKEN: optionalString({ secret: true, about: 'bearer token that owners are sent' }),
+  INTERNAL_TOKEN: token({ about: 'bearer token that /internal/* asks for' }),
+  OWNER_TOKEN: token({ about: 'bearer token that owners are sent' }),
 
   REDIS_URL: url({
     default: 'redis://localhost:6380',
@@ -46,7 +47,7 @@ const variables = {
     form: 'host:port or user:password@host:port',
     accepts: isAddress,
   }),
-  REDIS_SENTINEL_MASTER: optionalString({ about: 'name of the master that the Sentinels watch; required with them' }),
+  REDIS_SENTINEL_MASTER: optionalString({ about: 'name of the master that the Sentinels watch; one is nothing without the other' }),
   REDIS_COMMAND_TIMEOUT_MS: int({ default: 1000, min: 50, max: 60_000, about: 'a command slower than this counts as Redis being away' }),
 
   JWKS_URL: url({ schemes: http, about: 'where the public keys of the token issuer are' }),
@@ -173,6 +174,10 @@ function conflictsOf(config: Partial<GatewayConfig>): string[] {
   }
   if (config.REDIS_SENTINELS !== undefined && config.REDIS_SENTINEL_MASTER === undefined) {
     conflicts.push('REDIS_SENTINEL_MASTER is required with REDIS_SENTINELS');
+  }
+  // Sentinels that are set and unsound are a problem of their own, and missing here.
+  if ('REDIS_SENTINELS' in config && config.REDIS_SENTINELS === undefined && config.REDIS_SENTINEL_MASTER !== undefined) {
+    conflicts.push('REDIS_SENTINELS is required with REDIS_SENTINEL_MASTER');
   }
   return conflicts;
 }

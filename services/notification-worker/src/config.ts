@@ -6,6 +6,7 @@ import {
   parseEnvironment,
   printEnvironment,
   string,
+  token,
   url,
   type Values,
   type Variable,
@@ -41,7 +42,7 @@ const variables = {
   CLAIM_IDLE_MS: int({ default: 60_000, min: 100, about: 'entries that a worker has had for this long without an end are taken over' }),
 
   GATEWAY_URLS: gatewayUrls,
-  INTERNAL_TOKEN: optionalString({ secret: true, about: 'bearer token for /internal/presence' }),
+  INTERNAL_TOKEN: token({ about: 'bearer token for /internal/presence' }),
   PRESENCE_TIMEOUT_MS: int({ default: 2000, min: 50, about: 'a replica slower than this does not count; it answers by itself after 1 s' }),
 
   PUSH_WEBHOOK_URL: optionalString({

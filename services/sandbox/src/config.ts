@@ -7,6 +7,7 @@ import {
   parseEnvironment,
   printEnvironment,
   string,
+  token,
   url,
   type Values,
 } from '@event-gateway/runtime';
@@ -23,8 +24,8 @@ const variables = {
   ISSUER: string({ about: 'iss of the tokens', default: 'event-gateway-sandbox' }),
   AUDIENCE: string({ about: 'aud of the tokens', default: 'event-gateway' }),
   TOKEN_TTL_S: int({ about: 'how long a token lives; also how long a retired key stays published', default: 3600, min: 1 }),
-  OWNER_TOKEN: optionalString({ about: 'bearer that /internal asks for; the same as at the gateway', secret: true }),
-  ADMIN_TOKEN: optionalString({ about: 'bearer that /admin asks for', secret: true }),
+  OWNER_TOKEN: token({ about: 'bearer that /internal asks for; the same as at the gateway' }),
+  ADMIN_TOKEN: token({ about: 'bearer that /admin asks for' }),
   SYNC_PAGE_EVENTS: int({ about: 'events on one page of a sync', default: 200, min: 1, max: 10_000 }),
   SYNC_WINDOW_MESSAGES: int({ about: 'what a client gets of a conversation that it has never had', default: 50, min: 0, max: 10_000 }),
   SEED_DEMO: flag({ about: 'an empty database gets Alice, Bob and Carol, a dialog and a group' }),
@@ -34,7 +35,7 @@ const variables = {
     form: 'a ws:// or wss:// URL',
   }),
   REPLICA_STATUS_URLS: list({ about: 'internal ports of replicas, for the fleet shown on the page' }),
-  INTERNAL_TOKEN: optionalString({ about: 'bearer for those', secret: true }),
+  INTERNAL_TOKEN: token({ about: 'bearer for those' }),
   DEMO_CONTROL_URL: optionalString({
     about: 'who kills and restarts replicas for the page',
     pattern: /^https?:\/\//,
