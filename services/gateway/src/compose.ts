@@ -112,7 +112,7 @@ export function compose(config: GatewayConfig): Gateway {
   listen(house, cards.invalidation, presence, typing);
   declareMetrics(house, drain);
   const parts: Component[] = [internalApi, redis, handshake.jwks, { name: 'owners', stop: () => cards.owners.stop() }, walk.deadLetters];
-  parts.push(bus.registry, bus.janitor, presence, ...bus.readers, ...door.parts, handshake.loopLag);
+  parts.push(bus.registry, bus.janitor, presence, ...bus.readers, ...door.parts, handshake.loopLag, handshake.readiness);
   parts.push({ name: 'drain', drain: (deadlineMs) => drain.closeAll(AbortSignal.timeout(Math.floor(closingShare * deadlineMs))) }, server);
   gateway.supervise(new Supervisor(parts, clock, logger), drain);
   return gateway;
@@ -190,7 +190,7 @@ function composeHandshake({ config, clock, logger, metrics, redis, hub }: House,
     { jwtIssuer: config.JWT_ISSUER, jwtAudience: config.JWT_AUDIENCE, jwtLeewayS: config.JWT_LEEWAY_S },
   );
   const isDraining = (): boolean => drain.isDraining;
-  const readiness = new Readiness({
+  const readiness = new Readiness(clock, {
     isJwksLoaded: () => jwks.isLoaded,
     isFenced: () => bus.source.unreadyReasons().includes('fence'),
     hasBacklog: () => bus.source.unreadyReasons().some((reason) => reason !== 'fence'),

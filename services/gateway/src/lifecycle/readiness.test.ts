@@ -1,3 +1,4 @@
+import { FakeClock } from '@event-gateway/runtime';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Readiness } from './readiness.js';
 
@@ -14,10 +15,12 @@ const fine = {
 };
 
 let state: Record<keyof typeof fine, boolean>;
+let clock: FakeClock;
 let readiness: Readiness;
 beforeEach(() => {
   state = { ...fine };
-  readiness = new Readiness({
+  clock = new FakeClock();
+  readiness = new Readiness(clock, {
     isJwksLoaded: () => state.isJwksLoaded,
     isFenced: () => state.isFenced,
     isFencedOut: () => state.isFencedOut,
@@ -50,10 +53,24 @@ describe('before it has been ready', () => {
     expect(readiness.report()).toEqual({ ready: false, reasons: [reason] });
   });
 
-  test('it becomes ready without anybody asking for the report', () => {
-    expect(readiness.hasBeenReady).toBe(true);
+  // Nobody had asked while all was well; then Redis died, and every socket was refused as if there had never been one.
+  test('it becomes ready without anybody asking', async () => {
     state.hasBacklog = true;
+    readiness.start();
+    await clock.advance(1000);
+    expect(readiness.hasBeenReady).toBe(false);
+    state.hasBacklog = false;
+    await clock.advance(100);
+    state.isRedisUp = false;
     expect(readiness.hasBeenReady).toBe(true);
+    expect(readiness.report()).toEqual({ ready: true, degraded: ['redis'] });
+    expect(clock.pendingCount).toBe(0);
+  });
+
+  test('a stop ends the looking', () => {
+    readiness.start();
+    readiness.stop();
+    expect(clock.pendingCount).toBe(0);
   });
 });
 

@@ -1,3 +1,8 @@
+import { type Clock, every, type Timer } from '@event-gateway/runtime';
+
+/** Until it has been ready once: how long that may stay unnoticed when nobody asks. */
+const lookEveryMs = 100;
+
 /** Why a replica may receive no traffic, in the order in which it is told. */
 export type UnreadyReason = 'jwks' | 'fence' | 'backlog' | 'canary' | 'redis' | 'draining';
 
@@ -29,17 +34,34 @@ export type ReadinessReport =
 
 /**
  * Whether this replica may receive traffic. To become ready everything must be in order; from then on only faults of this replica itself
- * count: one that all replicas share, like a Redis that is unreachable or takes no writes, would take the whole upstream away at once.
+ * count: one that all replicas share, like a Redis that is unreachable or takes no writes, would take the whole upstream away at once. It looks by
+ * itself: a Redis that dies before the first one has asked must not turn him away.
  */
 export class Readiness {
+  readonly name = 'readiness';
+  readonly #clock: Clock;
   readonly #inputs: ReadinessInputs;
   #hasBeenReady = false;
+  #timer: Timer | undefined;
 
-  constructor(inputs: ReadinessInputs) {
+  constructor(clock: Clock, inputs: ReadinessInputs) {
+    this.#clock = clock;
     this.#inputs = inputs;
   }
 
-  /** True for ever once everything was in order at the same time, whoever asks first. */
+  start(): void {
+    if (this.#hasBeenReady) return;
+    this.#timer ??= every(this.#clock, lookEveryMs, () => {
+      if (this.hasBeenReady) this.stop();
+    });
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  /** True for ever once everything was in order at the same time. */
   get hasBeenReady(): boolean {
     if (!this.#hasBeenReady) this.#hasBeenReady = this.#missing().length === 0;
     return this.#hasBeenReady;
