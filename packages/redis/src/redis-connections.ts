@@ -38,6 +38,11 @@ export class RedisConnections {
     return this.#reader;
   }
 
+  /** The kinds of connection that this process has; a reader only since the first was asked for. */
+  get kinds(): readonly ConnectionKind[] {
+    return this.#reader === undefined ? ['command', 'subscriber'] : ['command', 'reader', 'subscriber'];
+  }
+
   /** Whether that kind of connection works; of the readers the newest counts. */
   isUp(connection: ConnectionKind): boolean {
     if (connection === 'command') return this.#command.isUp;

@@ -41,6 +41,7 @@ import { InboundMetrics } from './inbound/inbound-metrics.js';
 import { Control } from './internal-api/control.js';
 import { InternalApi } from './internal-api/internal-api.js';
 import { Canary } from './lifecycle/canary.js';
+import { CanaryMetrics } from './lifecycle/canary-metrics.js';
 import { Drain } from './lifecycle/drain.js';
 import { LoopLag } from './lifecycle/loop-lag.js';
 import { Readiness, type ReadinessInputs } from './lifecycle/readiness.js';
@@ -292,7 +293,7 @@ function listen({ redis: { subscriber }, hub, logger }: House, invalidation: Car
 function declareMetrics({ config, metrics, redis, tail }: House, drain: Drain): void {
   declareReplicaMetrics(metrics, {
     replicaId: config.REPLICA_ID,
-    isRedisUp: (connection) => redis.isUp(connection),
+    redis,
     isDraining: () => drain.isDraining,
     recentEventsBytes: () => tail.bytes,
   });
@@ -385,6 +386,7 @@ interface Bus {
 function composeBus(house: House, fanout: Fanout, isDraining: () => boolean, onFencedOut: () => void): Bus {
   const { config, clock, logger, metrics, redis, hub, incarnation } = house;
   const streamMetrics = new StreamMetrics(metrics);
+  const canaryMetrics = new CanaryMetrics(metrics);
   const isStream = config.FANOUT === 'streams';
   // The registry tells how late the source is, and the source may not read without the registry.
   let lagOf: () => Lag | undefined = () => undefined;
@@ -415,7 +417,7 @@ function composeBus(house: House, fanout: Fanout, isDraining: () => boolean, onF
     const watch = new SubscriptionWatch(redis, clock, { maxDelayMs: config.READY_MAX_LAG_MS });
     return { source, registry, janitor, readers: [watch, source], arrival: { isCanaryLate: () => false, isCutOff: () => watch.isLate() } };
   }
-  const canary = new Canary(redis.command, clock, logger, metrics, {
+  const canary = new Canary(redis.command, clock, logger, canaryMetrics, {
     replicaId: config.REPLICA_ID,
     intervalMs: config.CANARY_INTERVAL_MS,
     maxDelayMs: config.READY_MAX_LAG_MS,

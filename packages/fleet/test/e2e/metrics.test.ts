@@ -67,6 +67,28 @@ describe('the metrics page', () => {
   });
 });
 
+describe('with FANOUT=pubsub', () => {
+  let starter: Fleet;
+  beforeAll(async () => {
+    starter = await startFleet({ replicas: 1, nginx: false, env: { FANOUT: 'pubsub' } });
+  });
+  afterAll(async () => starter.stop());
+
+  test('the page has every name too, and a value only where there is something to tell', async () => {
+    const { text } = await starter.replica(0).get('/metrics');
+    expect(contract.filter((name) => !text.includes(`# TYPE ${name} `))).toEqual([]);
+    const figures = ['lag_entries', 'lag_seconds', 'pending_entries'].map((name) => `gateway_stream_${name}`);
+    expect([...figures, 'gateway_canary_seconds'].filter((name) => new MetricsPage(text).value(name) !== undefined)).toEqual([]);
+  });
+
+  // A reader that does not exist was told as one that is down: the alert paged for ever.
+  test('no connection to Redis is told as down', async () => {
+    const samples = await starter.replica(0).metrics();
+    expect(samples.labelValues('gateway_redis_up', 'connection')).toEqual(new Set(['command', 'subscriber']));
+    for (const connection of ['command', 'subscriber']) expect(samples.value('gateway_redis_up', { connection })).toBe(1);
+  });
+});
+
 describe('what is deployed beside it', () => {
   test('the dashboard asks only for metrics that exist', () => {
     const dashboard = JSON.parse(readFileSync(inRepository('deploy/grafana/event-gateway.json'), 'utf8'));

@@ -12,6 +12,7 @@ import {
   seriesOf,
 } from '../../test/reading-replica.js';
 import { Canary } from './canary.js';
+import { CanaryMetrics } from './canary-metrics.js';
 
 let server: RedisServer;
 let connections: RedisConnections;
@@ -24,7 +25,7 @@ beforeEach(async () => {
   connections = new RedisConnections({ url: server.url, commandTimeoutMs: 200 }, systemClock, silentLogger);
   metrics = new Metrics();
   const options = { replicaId: 'r1', intervalMs: 50, maxDelayMs: 400 };
-  canary = new Canary(connections.command, systemClock, silentLogger, metrics, options);
+  canary = new Canary(connections.command, systemClock, silentLogger, new CanaryMetrics(metrics), options);
   replica = createReadingReplica(server, 'r1', { canary: { seen: (id) => canary.seen(id) } });
   connections.start();
   replica.connections.start();

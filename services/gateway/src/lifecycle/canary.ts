@@ -1,6 +1,7 @@
 import { compareStreamIds, STREAM_START } from '@event-gateway/protocol';
 import { type CommandRedis, keys, RedisReplyError, RedisUnavailableError } from '@event-gateway/redis';
-import { type Clock, type Logger, type Metrics, runLoop } from '@event-gateway/runtime';
+import { type Clock, type Logger, runLoop } from '@event-gateway/runtime';
+import type { CanaryMetrics } from './canary-metrics.js';
 
 export interface CanaryOptions {
   readonly replicaId: string;
@@ -32,14 +33,13 @@ export class Canary {
   #lastSeenMs: number;
   #loop: Promise<void> | undefined;
 
-  constructor(redis: CommandRedis, clock: Clock, logger: Logger, metrics: Metrics, options: CanaryOptions) {
+  constructor(redis: CommandRedis, clock: Clock, logger: Logger, metrics: CanaryMetrics, options: CanaryOptions) {
     this.#redis = redis;
     this.#clock = clock;
     this.#logger = logger;
     this.#options = options;
     this.#lastSeenMs = clock.nowMs();
-    const age = metrics.gauge('gateway_canary_seconds', 'Time since a canary last came through the reader');
-    metrics.onScrape(() => age.set((this.#clock.nowMs() - this.#lastSeenMs) / 1000));
+    metrics.watch(() => this.#clock.nowMs() - this.#lastSeenMs);
   }
 
   start(): void {
