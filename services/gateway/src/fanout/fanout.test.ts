@@ -32,7 +32,9 @@ function replica({ cards = hotCards, maxEntryBytes = 4096, invalidation = { onEv
       invalidation,
       deadLetters,
       metrics: new FanoutMetrics(metrics),
-      onDataLost: () => void losses++,
+      onDataLost: () => {
+        losses++;
+      },
       clock: context.clock,
       logger: silentLogger,
     },

@@ -4,6 +4,7 @@ import { type Logger, Metrics, silentLogger, systemClock } from '@event-gateway/
 import { afterEach, describe, expect, test } from 'vitest';
 import { endReadingReplicas, publish, RecordingHandler, startReadingReplica, stream } from '../../test/reading-replica.js';
 import { Canary } from '../lifecycle/canary.js';
+import { CanaryMetrics } from '../lifecycle/canary-metrics.js';
 import { Fence } from '../replica/fence.js';
 import { GroupJanitor } from '../replica/group-janitor.js';
 import { ReplicaRegistry } from '../replica/registry.js';
@@ -33,7 +34,11 @@ async function startEverything(redis: RedisServer): Promise<{ lines: string[]; s
   const figures = () => ({ connections: 0, users: 0, lagEntries: 0, lagSeconds: 0, pending: 0, draining: false });
   const lease = { replicaId: 'r1', incarnation: 'i1', leaseTtlMs: 3000, isFenced: true, stream, destroysGroupOnStop: false };
   const registry = new ReplicaRegistry(command, systemClock, logger, figures, () => undefined, lease);
-  const canary = new Canary(command, systemClock, logger, metrics, { replicaId: 'r1', intervalMs: 200, maxDelayMs: 2000 });
+  const canary = new Canary(command, systemClock, logger, new CanaryMetrics(metrics), {
+    replicaId: 'r1',
+    intervalMs: 200,
+    maxDelayMs: 2000,
+  });
   const janitor = new GroupJanitor(command, systemClock, logger, { stream, groupRetentionMs: 1000 });
   const fence = new Fence(registry, logger, { replicaId: 'r1' });
   const source = new StreamSource(

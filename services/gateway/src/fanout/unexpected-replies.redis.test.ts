@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFencedReplica, type FencedReplica, startFenced } from '../../test/fenced-replica.js';
 import { createReadingReplica, endReadingReplicas, killReader, publish, type ReadingReplica, stream } from '../../test/reading-replica.js';
 import { Canary } from '../lifecycle/canary.js';
+import { CanaryMetrics } from '../lifecycle/canary-metrics.js';
 
 type Spoil = (reply: unknown) => unknown;
 
@@ -26,7 +27,11 @@ beforeEach(async () => {
   lines = [];
   spoil = undefined;
   commands = new RedisConnections({ url: server.url, commandTimeoutMs: 300 }, systemClock, silentLogger);
-  canary = new Canary(commands.command, systemClock, silentLogger, new Metrics(), { replicaId: 'r1', intervalMs: 50, maxDelayMs });
+  canary = new Canary(commands.command, systemClock, silentLogger, new CanaryMetrics(new Metrics()), {
+    replicaId: 'r1',
+    intervalMs: 50,
+    maxDelayMs,
+  });
   replica = createReadingReplica(server, 'r1', { logger, canary });
   spoilReplies(replica.connections);
   for (const connections of [commands, replica.connections]) connections.start();
