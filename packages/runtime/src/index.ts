@@ -23,7 +23,6 @@ export { type LoopOptions, runLoop } from './loop.js';
 export { type Counter, type Gauge, type Histogram, type Labels, Metrics, type SeriesOptions } from './metrics.js';
 export { RateLimitedLog } from './rate-limited-log.js';
 export { type ComposedProcess, type ProcessOptions, runProcess } from './run-process.js';
-export { listenForStopSignals, type StopSignals } from './signals.js';
 export { type Component, Supervisor } from './supervisor.js';
 export { TokenBucket } from './token-bucket.js';
 export { within } from './within.js';

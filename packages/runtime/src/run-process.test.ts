@@ -8,26 +8,40 @@ afterEach(() => {
   for (const child of started.splice(0)) child.kill('SIGKILL');
 });
 
-/** A process that says what happens to it, and whose drain takes as long as its environment says. */
+/** A process that says what happens to it; what goes wrong with it, and how long its drain takes, is in its environment. */
 const program = `
-import { int, parseEnvironment, printEnvironment, silentLogger, Supervisor, systemClock, runProcess } from '${new URL('./index.ts', import.meta.url).href}';
+import { createLogger, int, parseEnvironment, printEnvironment, Supervisor, systemClock, runProcess } from '${new URL('./index.ts', import.meta.url).href}';
 const say = (line) => process.stdout.write(line + '\\n');
 const variables = { DRAIN_MS: int({ default: 0, min: 0, about: 'how long a drain takes' }) };
+const { FAULT } = process.env;
+const fence = new AbortController();
+const faults = {
+  fenced: () => fence.abort(),
+  thrown: () => { throw new Error('a bug'); },
+  rejected: () => void Promise.reject(new Error('a bug')),
+};
 const part = (ms) => ({
   name: 'part',
-  start: () => (ms === 666 ? Promise.reject(new Error('no start')) : undefined),
-  drain: async () => { say('draining'); await systemClock.sleep(ms); say('drained'); },
+  start: async () => {
+    if (FAULT === 'no start') throw new Error('no start');
+    if (FAULT === 'slow start') { say('starting'); await new Promise((resolve) => setTimeout(resolve, 50_000)); }
+  },
+  drain: async (deadlineMs) => { say('draining ' + Math.round(deadlineMs)); await systemClock.sleep(ms); say('drained'); },
   stop: () => say('stopped'),
 });
 await runProcess({
   parseConfig: () => parseEnvironment(process.env, variables),
   printConfig: () => printEnvironment(process.env, variables),
-  compose: (config) => ({
-    supervisor: new Supervisor([part(config.DRAIN_MS)], systemClock, silentLogger),
-    logger: silentLogger,
-    onUp: () => { setInterval(() => undefined, 1000); say('up'); },
-  }),
-  drainDeadlineMs: 60_000,
+  compose: async (config) => {
+    const logger = createLogger({ level: 'error' });
+    return {
+      supervisor: new Supervisor([part(config.DRAIN_MS)], systemClock, logger),
+      logger,
+      drainDeadlineMs: 50_000,
+      onUp: () => { setInterval(() => undefined, 1000); setTimeout(faults[FAULT] ?? (() => undefined)); say('up'); },
+      fencedOut: fence.signal,
+    };
+  },
 });
 `;
 
@@ -55,16 +69,27 @@ describe('a process', () => {
     const rest = text(child.stdout);
     child.kill(signal);
     expect(await exited).toBe(0);
-    expect(await rest).toBe('draining\ndrained\nstopped\n');
+    // A part of its time is kept for stopping.
+    expect(await rest).toBe('draining 46000\ndrained\nstopped\n');
   });
 
-  test('does not wait for its drain when it is told a second time', async () => {
+  test('does not wait for its drain when it is told a second time: it ends at once, with 1', async () => {
     const { child, exited, said } = run({ DRAIN_MS: '50000' });
     await said('up');
     child.kill('SIGTERM');
     await said('draining');
+    const rest = text(child.stdout);
     child.kill('SIGTERM');
-    expect(await exited).toBe(0);
+    expect(await exited).toBe(1);
+    expect(await rest).toBe('');
+  });
+
+  test('that is told twice while it starts ends at once, with 1', async () => {
+    const { child, exited, said } = run({ FAULT: 'slow start' });
+    await said('starting');
+    child.kill('SIGTERM');
+    child.kill('SIGINT');
+    expect(await exited).toBe(1);
   });
 
   test('with a wrong environment ends with 78 and says what is wrong', async () => {
@@ -73,10 +98,24 @@ describe('a process', () => {
     expect(await errors).toContain('DRAIN_MS must be a whole number');
   });
 
-  test('that cannot start ends with 1 and says why', async () => {
-    const { exited, errors } = run({ DRAIN_MS: '666' });
+  test.each([
+    ['that cannot start', 'no start', 'no start'],
+    ['in which something is thrown that nobody catches', 'thrown', 'a bug'],
+    ['in which something is rejected that nobody catches', 'rejected', 'a bug'],
+  ])('%s ends with 1 and says why in its log, without a drain', async (_, fault, message) => {
+    const { child, exited } = run({ FAULT: fault });
+    const output = text(child.stdout);
     expect(await exited).toBe(1);
-    expect(await errors).toContain('no start');
+    const line: unknown = JSON.parse((await output).trim().split('\n').at(-1) ?? '');
+    expect(line).toMatchObject({ level: 'error', msg: 'crashed', error: { message } });
+    expect(await output).not.toContain('drain');
+  });
+
+  test('whose place another one has taken ends with 1, and lets go of nothing', async () => {
+    const { child, exited } = run({ FAULT: 'fenced' });
+    const output = text(child.stdout);
+    expect(await exited).toBe(1);
+    expect(await output).toBe('up\n');
   });
 
   test('only prints its configuration when that is asked for', async () => {
@@ -84,5 +123,13 @@ describe('a process', () => {
     const printed = text(child.stdout);
     expect(await exited).toBe(0);
     expect(await printed).toMatch(/DRAIN_MS.*7/);
+  });
+
+  test('prints a wrong configuration too, says what is wrong with it, and ends with 78', async () => {
+    const { child, exited, errors } = run({ DRAIN_MS: 'soon' }, '--print-config');
+    const printed = text(child.stdout);
+    expect(await exited).toBe(78);
+    expect(await printed).toMatch(/DRAIN_MS.*soon/);
+    expect(await errors).toContain('DRAIN_MS must be a whole number');
   });
 });

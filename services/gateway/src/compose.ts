@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { encodeControlMessage, type StreamId } from '@event-gateway/protocol';
 import { channels, RedisConnections } from '@event-gateway/redis';
-import { type Component, createLogger, type Logger, Metrics, Supervisor, systemClock } from '@event-gateway/runtime';
+import { type Component, type ComposedProcess, createLogger, type Logger, Metrics, Supervisor, systemClock } from '@event-gateway/runtime';
 import { CachedCards } from './cards/cached-cards.js';
 import { CardsMetrics } from './cards/cards-metrics.js';
 import { CardInvalidation } from './cards/invalidation.js';
@@ -21,7 +21,6 @@ import { noFence } from './fanout/stream/ports.js';
 import { type Lag, StreamMetrics } from './fanout/stream/stream-metrics.js';
 import { StreamHistory } from './fanout/stream-history.js';
 import { StreamSource } from './fanout/stream-source.js';
-import { Gateway } from './gateway.js';
 import { Admission } from './handshake/admission.js';
 import { Authenticator } from './handshake/authenticate.js';
 import { HandshakeMetrics } from './handshake/handshake-metrics.js';
@@ -70,7 +69,7 @@ interface House {
 }
 
 /** The one place that says `new`, in the order of the walks. */
-export function compose(config: GatewayConfig): Gateway {
+export function compose(config: GatewayConfig): ComposedProcess {
   const house = composeHouse(config);
   const { clock, logger, redis, hub } = house;
   const cards = composeCards(house);
@@ -80,12 +79,12 @@ export function compose(config: GatewayConfig): Gateway {
     { clock, connections: () => hub.connections(), cursorFor: (connection) => cursorFor(connection, walk.fanout) },
     { windowMs: drainWindowMs(config), reconnectJitterMs: config.RECONNECT_JITTER_MS },
   );
-  const gateway = new Gateway(logger, { drainDeadlineMs: config.DRAIN_DEADLINE_MS, warnings: configWarnings(config) });
+  const fencedOut = new AbortController();
   const bus = composeBus(
     house,
     walk.fanout,
     () => drain.isDraining,
-    () => gateway.fenceOut(),
+    () => fencedOut.abort(),
   );
   const resume = composeResume(house, walk.fanout, bus, cards.cards, presence);
   const handshake = composeHandshake(house, bus, drain);
@@ -115,8 +114,14 @@ export function compose(config: GatewayConfig): Gateway {
   const parts: Component[] = [internalApi, redis, handshake.jwks, { name: 'owners', stop: () => cards.owners.stop() }, walk.deadLetters];
   parts.push(bus.registry, bus.janitor, presence, ...bus.readers, ...door.parts, handshake.loopLag, handshake.readiness);
   parts.push({ name: 'drain', drain: (deadlineMs) => drain.closeAll(AbortSignal.timeout(Math.floor(closingShare * deadlineMs))) }, server);
-  gateway.supervise(new Supervisor(parts, clock, logger), drain);
-  return gateway;
+  for (const warning of configWarnings(config)) logger.warn({}, warning);
+  return {
+    supervisor: new Supervisor(parts, clock, logger),
+    logger,
+    drainDeadlineMs: config.DRAIN_DEADLINE_MS,
+    onUp: () => logger.info({}, 'replica started'),
+    fencedOut: fencedOut.signal,
+  };
 }
 
 /** What a client has for certain; a socket that catches up is told nothing that it would then skip. */

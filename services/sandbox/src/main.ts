@@ -9,7 +9,6 @@ await runProcess({
     const logger = createLogger({ level: config.LOG_LEVEL, fields: { service: 'sandbox' } });
     const { supervisor, http } = composeSandbox(config, systemClock, logger);
     const facts = { database: config.DATABASE_FILE, stream: config.EVENT_STREAM };
-    return { supervisor, logger, onUp: () => logger.info({ port: http.port, ...facts }, 'sandbox is up') };
+    return { supervisor, logger, drainDeadlineMs: 5000, onUp: () => logger.info({ port: http.port, ...facts }, 'sandbox is up') };
   },
-  drainDeadlineMs: 5000,
 });

@@ -50,6 +50,14 @@ describe('a replica', () => {
     expect(replica.log()).not.toContain('do-not-show');
   });
 
+  test('prints a wrong configuration too, with all that is wrong, and exits 78', async () => {
+    const replica = await makeReplica('wrong-printer');
+    replica.launch({ HEARTBEAT_MS: 'often' }, ['--print-config']);
+    expect(await replica.exited).toEqual({ code: 78, signal: null });
+    expect(replica.log()).toMatch(/^HEARTBEAT_MS +often /m);
+    for (const name of ['HEARTBEAT_MS', 'JWKS_URL', 'USER_SERVICE_URL', 'MESSENGER_URL']) expect(replica.log()).toContain(`- ${name} `);
+  });
+
   test('without Redis and keys keeps trying: alive, not ready, and says why', async () => {
     const replica = await makeReplica('lonely');
     const nobody = `http://127.0.0.1:${await freePort()}`;
