@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { settle } from '../test/fake-clock.js';
-import { startClient } from '../test/start-client.js';
+import { message, startClient } from '../test/start-client.js';
 
 test('a lost connection comes back within the first window, then backs off', async () => {
   const { sockets, socket, clock, client } = await startClient();
@@ -256,4 +256,34 @@ test('after close() nothing is connected any more, whatever was still on its way
   answer('t');
   await clock.advance(3_600_000);
   expect(sockets.length).toBe(0);
+});
+
+test.each(['connecting', 'waiting', 'failed', 'down'])('a listener that closes the client while it is %s has closed it', async (moment) => {
+  let isDown = false;
+  const token = async (): Promise<string> => {
+    if (isDown && moment === 'failed') throw new Error('auth is down');
+    return 't';
+  };
+  const { client, clock, socket, sockets } = await startClient({ token });
+  socket().hello();
+  // A message behind a gap waits; while a sync is under way, a change does, and is handed out when the connection is lost.
+  socket().frame(message(1, { cursor: '101-0' }));
+  client.sync();
+  socket().frame({ type: 'reaction.added', cursor: '102-0', conversation_id: 'c1', data: {} });
+  let isLeaving = true;
+  const close = (): void => void (isLeaving && client.close());
+  if (moment === 'connecting')
+    client.on('status', ({ state, retryInMs }) => state === 'reconnecting' && retryInMs === undefined && close());
+  if (moment === 'waiting') client.on('status', ({ retryInMs }) => retryInMs !== undefined && close());
+  if (moment === 'failed') client.on('error', close);
+  if (moment === 'down') client.on('reaction.added', close);
+  isDown = true;
+  socket().serverClose(1006);
+  await clock.advance(60_000);
+  expect(client.status).toMatchObject({ state: 'closed', reason: 'closed' });
+  expect([sockets.length, clock.pending]).toEqual([1, 0]);
+  isDown = isLeaving = false;
+  client.connect();
+  await clock.advance(0);
+  expect(sockets.length).toBe(2);
 });

@@ -119,15 +119,17 @@ export class Link {
   }
 
   #connect(): void {
-    this.#release();
+    const attempt = this.#release();
+    if (attempt !== this.#attempt) return;
     this.#attemptedAtMs = this.#context.clock.nowMs();
     this.#hintMs = undefined;
     this.#context.timers.set('connect', this.#context.timing.connectTimeoutMs, () => this.#lost('connect_timeout', undefined));
     this.#set({ ...this.#status, phase: 'connecting', retryInMs: undefined });
-    void this.#open(this.#attempt);
+    void this.#open(attempt);
   }
 
   async #open(attempt: number): Promise<void> {
+    if (attempt !== this.#attempt) return;
     let reason = 'token_unavailable';
     try {
       const isTokenStale = this.#isTokenStale || this.#vainAttempts % VAIN_ATTEMPTS_PER_TOKEN === VAIN_ATTEMPTS_PER_TOKEN - 1;
@@ -142,7 +144,7 @@ export class Link {
     } catch (error) {
       if (attempt !== this.#attempt) return;
       this.#ports.failed(reason, error);
-      this.#lost(reason, undefined);
+      if (attempt === this.#attempt) this.#lost(reason, undefined);
     }
   }
 
@@ -168,7 +170,8 @@ export class Link {
   }
 
   #lost(reason: string, closeCode: number | undefined): void {
-    this.#release();
+    const attempt = this.#release();
+    if (attempt !== this.#attempt) return;
     const pauseReason = this.#pauseReason();
     if (pauseReason !== undefined) return this.#pause(pauseReason);
     const retryInMs = this.#backoff.nextMs(this.#hintMs);
@@ -190,19 +193,26 @@ export class Link {
   }
 
   #pause(reason: string): void {
-    this.#release();
+    const attempt = this.#release();
+    if (attempt !== this.#attempt) return;
     this.#set({ phase: 'paused', reason });
     if (reason === 'no_network') this.#context.timers.set('retry', MAX_PAUSE_MS, () => this.#connect());
   }
 
-  #release(): void {
+  /**
+   * Ends the attempt at hand and returns the number of the next. Whoever goes on from here compares it: what waited is handed out when a
+   * connection ends, and a listener may close the client, or start it again.
+   */
+  #release(): number {
     const socket = this.#socket;
     this.#attempt += 1;
+    const attempt = this.#attempt;
     this.#socket = undefined;
     this.#heartbeat.stop();
     for (const name of ['connect', 'stable', 'retry']) this.#context.timers.clear(name);
     socket?.close(1000);
     if (socket !== undefined) this.#ports.down();
+    return attempt;
   }
 
   #heard(signal: PageSignal): void {
