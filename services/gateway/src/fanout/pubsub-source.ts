@@ -9,14 +9,14 @@ export interface PubsubSourceOptions {
 }
 
 export interface PubsubSourceDeps {
-  readonly subscriber: Subscriber;
+  readonly subscriber: Pick<Subscriber, 'isUp' | 'subscribeBytes' | 'onReconnected'>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly handler: BatchHandler;
   readonly metrics: StreamMetrics;
 }
 
-/** What may wait here while the handler is busy. Beyond it messages are dropped, which is told like any other hole. */
+/** What may be here while the handler is busy, the batch that it is busy with included. Beyond it messages are dropped, which is told like any other hole. */
 const maxQueuedMessages = 50_000;
 const maxQueuedBytes = 64 * 1024 * 1024;
 
@@ -33,7 +33,7 @@ export class PubsubSource implements EventSource {
   readonly #deps: PubsubSourceDeps;
   readonly #options: PubsubSourceOptions;
   readonly #stopping = new AbortController();
-  #queue: (StreamEntry | typeof gapMark)[] = [];
+  readonly #queue: (StreamEntry | typeof gapMark)[] = [];
   #queuedBytes = 0;
   #isOverflowing = false;
   #wake: () => void = () => undefined;
@@ -96,40 +96,37 @@ export class PubsubSource implements EventSource {
     this.#wake();
   }
 
-  /** What has arrived up to now, in order, in batches of bounded size. */
+  /** The next batch, or the next hole. What is being handled is still in the queue, and counts. */
   async #deliver(): Promise<void> {
     if (this.#queue.length === 0) {
       if (this.#isDraining) this.#stopping.abort();
       else await this.#somethingNew();
       return;
     }
-    const queue = this.#queue;
-    this.#queue = [];
-    this.#queuedBytes = 0;
+    if (this.#queue[0] === gapMark) {
+      this.#queue.shift();
+      this.#tellGap();
+      return;
+    }
+    const batch = this.#nextBatch();
+    let isHandled = false;
     try {
-      await this.#handleAll(queue);
-    } catch (error) {
-      // The rest of the queue goes with it. What has arrived meanwhile lies behind that hole.
-      this.#queue.unshift(gapMark);
-      throw error;
+      await this.#deps.handler.handle(batch);
+      isHandled = true;
+    } finally {
+      this.#queue.splice(0, batch.length, ...(isHandled ? [] : [gapMark]));
+      this.#queuedBytes -= bytesOf(batch);
     }
   }
 
-  async #handleAll(queue: readonly (StreamEntry | typeof gapMark)[]): Promise<void> {
-    let batch: StreamEntry[] = [];
-    for (const item of queue) {
-      if (item !== gapMark) batch.push(item);
-      if (item === gapMark || batch.length >= this.#options.readBatchEntries) {
-        await this.#handle(batch);
-        batch = [];
-      }
-      if (item === gapMark) this.#tellGap();
+  /** Up to the next hole. */
+  #nextBatch(): readonly StreamEntry[] {
+    const batch: StreamEntry[] = [];
+    for (const item of this.#queue) {
+      if (item === gapMark || batch.length >= this.#options.readBatchEntries) break;
+      batch.push(item);
     }
-    await this.#handle(batch);
-  }
-
-  async #handle(batch: readonly StreamEntry[]): Promise<void> {
-    if (batch.length > 0) await this.#deps.handler.handle(batch);
+    return batch;
   }
 
   #tellGap(): void {
@@ -145,4 +142,10 @@ export class PubsubSource implements EventSource {
       if (this.#queue.length > 0 || this.#isDraining || this.#stopping.signal.aborted) this.#wake();
     });
   }
+}
+
+function bytesOf(batch: readonly StreamEntry[]): number {
+  let bytes = 0;
+  for (const { fields } of batch) bytes += fields[1]?.length ?? 0;
+  return bytes;
 }
