@@ -86,7 +86,8 @@ export function compose(config: GatewayConfig): ComposedProcess {
     () => drain.isDraining,
     () => fencedOut.abort(),
   );
-  const resume = composeResume(house, walk.fanout, bus, cards.cards, presence);
+  const scan = new TailScan(house.tail, clock);
+  const resume = composeResume(house, walk.fanout, scan, bus, cards.cards, presence);
   const handshake = composeHandshake(house, bus, drain);
   const door = composeDoor(house, walk.fanout, presence, resume);
   const typing = composeTyping(house, cards.cards);
@@ -112,7 +113,7 @@ export function compose(config: GatewayConfig): ComposedProcess {
   listen(house, cards.invalidation, presence, typing);
   declareMetrics(house, drain);
   const parts: Component[] = [internalApi, redis, handshake.jwks, { name: 'owners', stop: () => cards.owners.stop() }, walk.deadLetters];
-  parts.push(bus.registry, bus.janitor, presence, ...bus.readers, ...door.parts, handshake.loopLag, handshake.readiness);
+  parts.push(bus.registry, bus.janitor, presence, scan, ...bus.readers, ...door.parts, handshake.loopLag, handshake.readiness);
   parts.push({ name: 'drain', drain: (deadlineMs) => drain.closeAll(AbortSignal.timeout(Math.floor(closingShare * deadlineMs))) }, server);
   for (const warning of configWarnings(config)) logger.warn({}, warning);
   return {
@@ -158,6 +159,7 @@ function composeWalk(
 function composeResume(
   { config, clock, logger, metrics, redis, tail }: House,
   walk: Fanout,
+  scan: TailScan,
   bus: Bus,
   cards: CachedCards,
   presence: Presence,
@@ -167,7 +169,7 @@ function composeResume(
     { stream: config.EVENT_STREAM, maxEntryBytes: config.MAX_ENTRY_BYTES },
   );
   return new Resume(
-    { tail, scan: new TailScan(tail, clock), walk, history, cards, presence, metrics: new ResumeMetrics(metrics), clock, logger },
+    { tail, scan, walk, history, cards, presence, metrics: new ResumeMetrics(metrics), clock, logger },
     { replicaId: config.REPLICA_ID, heartbeatMs: config.HEARTBEAT_MS, isPubsub: config.FANOUT === 'pubsub' },
   );
 }

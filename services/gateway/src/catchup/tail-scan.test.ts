@@ -114,3 +114,28 @@ test('more than a moment’s events are never looked through for one user alone'
   expect(scan.find('a' as UserId, 900)).not.toBeInstanceOf(Promise);
   expect(scan.find('a' as UserId, 899)).toBeInstanceOf(Promise);
 });
+
+// One fault ended the process as an unhandled rejection; had it been caught, nobody would have been scanned for ever after.
+test('a pass that fails fails those who waited for it, and the next one is made', async () => {
+  const tail = tailFor(() => ['a'], 3000);
+  const range = tail.range.bind(tail);
+  let turns = 0;
+  tail.range = (after, until) => {
+    if (++turns === 2) throw new Error('boom');
+    return range(after, until);
+  };
+  const scan = new TailScan(tail, systemClock);
+  const failed = await Promise.allSettled([scan.find('a' as UserId, 0), scan.find('b' as UserId, 0)]);
+  expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect((await scan.find('a' as UserId, 0)).events).toHaveLength(3000);
+});
+
+test('whoever waits when the scan stops is told so, and so is everybody after', async () => {
+  const tail = tailFor(() => ['a'], 3000);
+  const scan = new TailScan(tail, systemClock);
+  const waiting = Promise.resolve(scan.find('a' as UserId, 0));
+  const stopped = scan.stop();
+  await expect(waiting).rejects.toThrow();
+  await expect(Promise.resolve(scan.find('a' as UserId, 0))).rejects.toThrow();
+  await stopped;
+});

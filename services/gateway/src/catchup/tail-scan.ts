@@ -17,6 +17,7 @@ interface Request {
   readonly afterPosition: number;
   readonly events: MissedEvent[];
   readonly resolve: (found: Found) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 interface Searched extends Matchable {
@@ -37,31 +38,41 @@ const maxPauseMs = 500;
  * for the sake of a few resumes; instead many resumes of the same moment share one pass.
  */
 export class TailScan {
+  readonly name = 'tail scan';
   readonly #tail: RecentEvents;
   readonly #clock: Clock;
   readonly #filter = new UserFilter();
   #waiting = new Map<string, Searched>();
-  #isScanning = false;
+  readonly #stopping = new AbortController();
+  #scanning: Promise<void> | undefined;
 
   constructor(tail: RecentEvents, clock: Clock) {
     this.#tail = tail;
     this.#clock = clock;
   }
 
-  /** The user's events after a position. Synchronous when there is little to look at: then nothing can come in between. */
+  /**
+   * The user's events after a position. Synchronous when there is little to look at: then nothing can come in between. A promise rejects when
+   * its pass fails, or is not made any more.
+   */
   find(userId: UserId, afterPosition: number): Found | Promise<Found> {
     if (this.#tail.lastPosition - afterPosition <= maxEventsAtOnce) return this.#findNow(userId, afterPosition);
-    return new Promise((resolve) => {
-      const request: Request = { afterPosition, events: [], resolve };
+    return new Promise((resolve, reject) => {
+      const request: Request = { afterPosition, events: [], resolve, reject };
       const searched = this.#waiting.get(userId);
       if (searched === undefined) this.#waiting.set(userId, { requests: [request], matchStamp: 0 });
       else searched.requests.push(request);
-      if (!this.#isScanning) void this.#scanForAll();
+      this.#scanning ??= this.#scanForAll();
     });
   }
 
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#scanning;
+  }
+
   #findNow(userId: UserId, afterPosition: number): Found {
-    const request: Request = { afterPosition, events: [], resolve: () => undefined };
+    const request: Request = { afterPosition, events: [], resolve: () => undefined, reject: () => undefined };
     const searched: Searched = { requests: [request], matchStamp: 0 };
     const idBytes = Buffer.from(userId);
     const only: RecipientIndex<Searched> = {
@@ -73,41 +84,56 @@ export class TailScan {
     return { events: request.events, position, upTo };
   }
 
+  /** Never rejects: a pass that fails fails its own requests, and the next one goes on. */
   async #scanForAll(): Promise<void> {
-    this.#isScanning = true;
+    const { signal } = this.#stopping;
     while (this.#waiting.size > 0) {
       // Whoever asks in this turn shares the pass.
       await new Promise(setImmediate);
       const startedMs = this.#clock.nowMs();
       await this.#onePass();
       // Those who come meanwhile share the next one.
-      await this.#clock.sleep(Math.min(maxPauseMs, pausePerScan * (this.#clock.nowMs() - startedMs)));
+      await this.#clock.sleep(Math.min(maxPauseMs, pausePerScan * (this.#clock.nowMs() - startedMs)), signal);
     }
-    this.#isScanning = false;
+    this.#scanning = undefined;
   }
 
   async #onePass(): Promise<void> {
     const searched = this.#waiting;
     this.#waiting = new Map();
+    const requests = [...searched.values()].flatMap((user) => user.requests);
+    try {
+      const position = await this.#look(searched, requests);
+      const { lastId: upTo } = this.#tail;
+      for (const { events, resolve } of requests) resolve({ events, position, upTo });
+    } catch (error) {
+      for (const { reject } of requests) reject(error);
+    }
+  }
+
+  /** @returns up to which position it has looked. */
+  async #look(searched: ReadonlyMap<string, Searched>, requests: readonly Request[]): Promise<number> {
     const ids = [...searched.keys()].map((userId) => Buffer.from(userId));
     for (const id of ids) this.#filter.add(id);
     const matcher = new RecipientMatcher<Searched>({
       mayHave: (bytes, start, end) => this.#filter.mayHave(bytes, start, end),
       get: (userId) => searched.get(userId),
     });
-    let position = this.#tail.lastPosition;
-    for (const { requests } of searched.values()) for (const { afterPosition } of requests) position = Math.min(position, afterPosition);
-    // To the end as it is then: whoever was behind by more than a moment's events again would have to wait for one more pass.
-    for (;;) {
-      const next = Math.min(this.#tail.lastPosition, position + maxEventsPerTurn);
-      this.#scan(matcher, position, next);
-      position = next;
-      if (position >= this.#tail.lastPosition) break;
-      await new Promise(setImmediate);
+    try {
+      let position = this.#tail.lastPosition;
+      for (const { afterPosition } of requests) position = Math.min(position, afterPosition);
+      // To the end as it is then: whoever was behind by more than a moment's events again would have to wait for one more pass.
+      for (;;) {
+        this.#stopping.signal.throwIfAborted();
+        const next = Math.min(this.#tail.lastPosition, position + maxEventsPerTurn);
+        this.#scan(matcher, position, next);
+        position = next;
+        if (position >= this.#tail.lastPosition) return position;
+        await new Promise(setImmediate);
+      }
+    } finally {
+      for (const id of ids) this.#filter.remove(id);
     }
-    for (const id of ids) this.#filter.remove(id);
-    const { lastId: upTo } = this.#tail;
-    for (const { requests } of searched.values()) for (const { events, resolve } of requests) resolve({ events, position, upTo });
   }
 
   /** Events in (after, until] → the requests of their recipients. */
