@@ -155,3 +155,12 @@ test('whoever there is no room for in the line is read at once', async () => {
   await clock.advance(100);
   expect(readCount(sockets)).toBe(100);
 });
+
+test('once it has stopped nobody waits: those in line are read, whoever comes is read at once, and no step follows', async () => {
+  const sockets = crowd(95);
+  expect(readCount(sockets)).toBe(perStep);
+  pacer.stop();
+  expect(readCount(sockets)).toBe(95);
+  expect(readCount(crowd(95))).toBe(95);
+  expect(clock.pendingCount).toBe(0);
+});

@@ -47,6 +47,7 @@ export class RequestPacer {
   /** Allowed to be read in this step. */
   #taken = 0;
   #timer: Timer | undefined;
+  #isStopped = false;
 
   /** @param perSecond requests to read, as long as nobody would wait for too long */
   constructor(clock: Clock, perSecond: number) {
@@ -59,6 +60,7 @@ export class RequestPacer {
    * @param mayWait whether there is room for it to stand in line; if not, it is read at once
    */
   onAccepted(socket: UnreadSocket, mayWait: boolean): void {
+    if (this.#isStopped) return;
     const nowMs = this.#clock.nowMs();
     if (this.#timer === undefined) this.#beginStep(nowMs);
     const isHisTurn = this.#waiting.length === 0 && this.#mayTake(this.#perMs * stepMs);
@@ -70,6 +72,14 @@ export class RequestPacer {
   /** A socket has made its request. Which one does not matter: how many have not is what counts. */
   onRequest(): void {
     this.#unread.shift();
+  }
+
+  /** Nobody waits any more: whoever stands in line is read at once, to be refused as long as there is somebody to do it. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    for (const { socket } of this.#waiting.splice(0)) socket.resume();
   }
 
   #step(): void {

@@ -117,9 +117,11 @@ export class UwsServer {
     });
   }
 
+  /** The end of a drain, not its beginning: during it those who come are answered, and wait in line for that. */
   stop(): void {
     if (this.#listening !== undefined) uWS.us_listen_socket_close(this.#listening);
     this.#listening = undefined;
+    this.#pacer.stop();
   }
 
   #onAccepted(response: HttpResponse): void {
