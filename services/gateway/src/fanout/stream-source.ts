@@ -182,8 +182,10 @@ export class StreamSource implements EventSource {
     try {
       await reader.open();
       const [clientId] = await reader.run([['CLIENT', 'ID']]);
-      if (!(await fence.admit(reader))) return await this.#notAdmitted();
-      this.#readerId = Number(clientId);
+      if (clientId instanceof RedisReplyError) throw clientId;
+      const readerId = Number(clientId);
+      if (!(await fence.admit(reader, readerId))) return await this.#notAdmitted();
+      this.#readerId = readerId;
       const options = { ...this.#options, group: this.#group, consumer: this.#consumer(), batchEntries: this.#options.readBatchEntries };
       await new StreamSession(reader, this.#state, this.#sessionDeps, options, signal).run(() => this.#onReading());
       // Reading ends with the process and in no other way: the next round would begin without a pause, and without a word.

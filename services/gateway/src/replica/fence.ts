@@ -45,17 +45,13 @@ export class Fence {
   }
 
   /**
+   * @param clientId the reader's own, on its server
    * @returns false when another process holds the id: nothing may be read.
-   * @throws RedisUnavailableError, RedisReplyError; one of them also when a connection that reads for this replica cannot be cut
+   * @throws RedisUnavailableError, RedisReplyError, UnexpectedReplyError; one of them also when a connection that reads for this replica cannot be cut
    */
-  async admit(reader: FencedReader): Promise<boolean> {
-    const [ownId, list] = await reader.run([
-      ['CLIENT', 'ID'],
-      ['CLIENT', 'LIST', 'TYPE', 'normal'],
-    ]);
-    if (ownId instanceof RedisReplyError) throw ownId;
+  async admit(reader: FencedReader, clientId: number): Promise<boolean> {
+    const [list] = await reader.run([['CLIENT', 'LIST', 'TYPE', 'normal']]);
     if (list instanceof RedisReplyError) throw list;
-    const clientId = Number(ownId);
     if (!(await this.#registry.admitReader(reader, clientId))) return false;
     // Client ids begin anew when Redis restarts, so an id that was written down may be a stranger's by now; the name may not.
     const others = clientIdsNamed(this.#readerName, String(list)).filter((id) => id !== clientId);

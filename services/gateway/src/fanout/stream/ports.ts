@@ -1,4 +1,4 @@
-import type { RedisCall, ScriptRunner } from '@event-gateway/redis';
+import type { FencedReader } from '../../replica/fence.js';
 
 /** What keeps two processes from reading one group. */
 export interface ReaderFence {
@@ -10,8 +10,8 @@ export interface ReaderFence {
   heldForMs(): number;
   /** Resolves when this process may read for the first time. */
   whenHeld(): Promise<void>;
-  /** Confirms on a reader's own server that it may read, and cuts others that read for this id. */
-  admit(reader: ScriptRunner & { run(calls: readonly RedisCall[]): Promise<readonly unknown[]> }): Promise<boolean>;
+  /** Confirms on a reader's own server that it may read, and cuts others that read for this id. `clientId` is the reader's own there. */
+  admit(reader: FencedReader, clientId: number): Promise<boolean>;
 }
 
 /** Told of each canary that has come through the reader and its loop. */
