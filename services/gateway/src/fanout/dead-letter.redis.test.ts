@@ -1,16 +1,20 @@
 import { eventually, type RedisServer, startRedisServer } from '@event-gateway/fleet';
 import { RedisConnections } from '@event-gateway/redis';
-import { silentLogger, systemClock } from '@event-gateway/runtime';
+import { type Logger, silentLogger, systemClock } from '@event-gateway/runtime';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { stream } from '../../test/reading-replica.js';
 import { DeadLetters } from './dead-letter.js';
 
 let server: RedisServer;
+let lines: unknown[];
+const warn = (fields: object, message: string): void => void lines.push({ ...fields, message });
+const logger: Logger = { ...silentLogger, warn, child: () => logger };
 const connections: RedisConnections[] = [];
 const started: DeadLetters[] = [];
 
 beforeEach(async () => {
   server = await startRedisServer();
+  lines = [];
 });
 afterEach(async () => {
   await Promise.all(started.splice(0).map((letters) => letters.stop()));
@@ -23,7 +27,7 @@ async function deadLetters(replicaId: string, deadLetterMaxEntries = 100): Promi
   connections.push(redis);
   redis.start();
   await eventually(() => redis.command.isUp);
-  const letters = new DeadLetters(redis.command, systemClock, silentLogger, { stream, replicaId, deadLetterMaxEntries });
+  const letters = new DeadLetters(redis.command, systemClock, logger, { stream, replicaId, deadLetterMaxEntries });
   started.push(letters);
   return letters;
 }
@@ -79,5 +83,23 @@ describe('dead letters', () => {
     await letters.bury('9-2', 'not_object', fields('envelope', '2'));
     server.resume();
     await eventually(async () => expect((await written()).map(({ id }) => id)).toEqual(['9-1', '9-2']));
+  });
+
+  test('those that still wait when the process stops are dropped with a line in the log', async () => {
+    const letters = await deadLetters('r1');
+    server.pause();
+    await Promise.all(['9-1', '9-2'].map((id) => letters.bury(id, 'not_object', fields('envelope', '1'))));
+    await letters.stop();
+    server.resume();
+    expect(lines).toEqual([{ dropped: 2, message: 'dropped dead letters that waited for Redis' }]);
+  });
+
+  // The frames of the batch were out; thrown on, the batch would have been read again, and its frames written again.
+  test('what nobody foresaw costs the letters and not the batch that they came with', async () => {
+    const failure = new Error('boom');
+    const redis = { runScripts: () => Promise.reject(failure) } as unknown as RedisConnections['command'];
+    const letters = new DeadLetters(redis, systemClock, logger, { stream, replicaId: 'r1', deadLetterMaxEntries: 10 });
+    await letters.bury('9-1', 'not_object', fields('envelope', '1'));
+    expect(lines).toEqual([{ error: failure, dropped: 1, message: 'dead letters could not be written' }]);
   });
 });

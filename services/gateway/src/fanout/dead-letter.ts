@@ -54,6 +54,8 @@ export class DeadLetters {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#retry;
+    if (this.#waiting.length > 0) this.#log.warn({ dropped: this.#waiting.length }, 'dropped dead letters that waited for Redis');
+    this.#waiting = [];
   }
 
   async #write(): Promise<void> {
@@ -65,8 +67,9 @@ export class DeadLetters {
       const refused = replies.find((reply) => reply instanceof RedisReplyError);
       if (refused !== undefined) this.#log.warn({ error: refused }, 'Redis refused a dead letter');
     } catch (error) {
-      if (!(error instanceof RedisUnavailableError)) throw error;
-      this.#keep(letters);
+      if (error instanceof RedisUnavailableError) this.#keep(letters);
+      // Written again, they would fail again: the batch that they came with has gone out, and must not be read once more for them.
+      else this.#log.warn({ error, dropped: letters.length }, 'dead letters could not be written');
     }
   }
 
