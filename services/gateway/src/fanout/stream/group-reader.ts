@@ -55,13 +55,16 @@ export class GroupReader {
     this.#queued.push(['XGROUP', 'SETID', stream, group, id, ...(count === undefined ? [] : ['ENTRIESREAD', count])]);
   }
 
-  /** A page of what was delivered to this consumer and never acknowledged. @throws RedisUnavailableError, RedisReplyError */
+  /** A page of what was delivered to this consumer and never acknowledged. @throws RedisUnavailableError, RedisReplyError, UnexpectedReplyError */
   readPending(afterId: StreamId, handledId: StreamId): Promise<Read | 'no_group'> {
     const { stream, group, consumer } = this.#options;
     return this.#read(['XREADGROUP', 'GROUP', group, consumer, 'COUNT', this.#size.entries, 'STREAMS', stream, afterId], 0, handledId);
   }
 
-  /** What is new, or nothing after `blockMs`; the canary comes the same way. @throws RedisUnavailableError, RedisReplyError */
+  /**
+   * What is new, or nothing after `blockMs`; the canary comes the same way.
+   * @throws RedisUnavailableError, RedisReplyError, UnexpectedReplyError
+   */
   readNew(blockMs: number, handledId: StreamId): Promise<Read | 'no_group'> {
     const { stream, canaryStream, group, consumer } = this.#options;
     const source = ['STREAMS', stream, canaryStream, '>', '>'];

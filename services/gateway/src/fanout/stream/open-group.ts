@@ -29,7 +29,7 @@ export interface Opening {
  * Opens this replica's group when the process starts. A new group begins at the stream's end (see the decision record); an existing one
  * goes on before its first pending entry, unless that lies before a loss of writes or is too old.
  * @param lossBarrier where everybody went on after the last loss of writes
- * @throws RedisUnavailableError, RedisReplyError
+ * @throws RedisUnavailableError, RedisReplyError, UnexpectedReplyError
  */
 export async function openGroup(reader: Reader, lossBarrier: Position | undefined, options: OpenGroupOptions): Promise<Opening> {
   const { stream, group, usesSharedGroup, backlogMaxAgeMs } = options;
