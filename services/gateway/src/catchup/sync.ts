@@ -76,7 +76,7 @@ export interface SyncOptions {
 const overlapMs = 60_000;
 /** Frames that are built before others get their turn: a page may hold thousands. */
 const framesPerTurn = 128;
-/** A frame that does not fit although the socket says that it has room (a large one) is tried again after this. */
+/** Before `hello`, and when the transport refuses, nothing is written although there is room, and no drain would tell: tried again after this. */
 const retryWriteMs = 20;
 
 /** How the messenger's side of a sync ended. */
