@@ -114,7 +114,8 @@ export class PubsubSource implements EventSource {
       await this.#deps.handler.handle(batch);
       isHandled = true;
     } finally {
-      this.#queue.splice(0, batch.length, ...(isHandled ? [] : [gapMark]));
+      this.#queue.splice(0, batch.length);
+      if (!isHandled) this.#queue.unshift(gapMark);
       this.#queuedBytes -= bytesOf(batch);
     }
   }
