@@ -59,14 +59,14 @@ export class ScriptDoor {
       const receivedMs = this.#clock.nowMs();
       const failure = replies.find((reply) => reply instanceof Error);
       if (failure === undefined) this.#health.succeeded();
-      else this.#health.failed(failure);
+      else this.#health.failed(failure, sentMs);
       const answered = calls.map((_, i) => {
         const values = replies[i];
         return Array.isArray(values) ? { values, sentMs, receivedMs } : undefined;
       });
       return { replies: answered, areOnTheirWay: false };
     } catch (error) {
-      this.#health.failed(error);
+      this.#health.failed(error, sentMs);
       const wasSent = !(error instanceof RedisUnavailableError && error.isUnsent);
       return { replies: calls.map(() => undefined), areOnTheirWay: wasSent };
     }

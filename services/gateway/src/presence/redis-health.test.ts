@@ -21,10 +21,15 @@ beforeEach(() => {
   health.onLongAway(() => events.push('long away'));
 });
 
+/** At once, as where there is no connection; or after this long without an answer. */
+function fail(waitedMs = 0): void {
+  health.failed(new Error('down'), clock.nowMs() - waitedMs);
+}
+
 async function failFor(ms: number): Promise<void> {
   for (let passedMs = 0; passedMs < ms; passedMs += 500) {
     await clock.advance(500);
-    health.failed(new Error('down'));
+    fail();
   }
 }
 
@@ -40,7 +45,7 @@ test('a start asks before the connection stands: not a word about that', async (
   await failFor(1500);
   health.succeeded();
   expect(lines).toEqual([]);
-  health.failed(new Error('down'));
+  fail();
   expect(lines).toEqual(['presence cannot reach Redis']);
 });
 
@@ -65,14 +70,28 @@ test('one failure between answers is no outage', async () => {
   health.succeeded();
   expect(events).toEqual([]);
   await clock.advance(60_000);
-  health.failed(new Error('a script failed'));
-  // The last answer is long ago because nobody asked; but then it is away, for all that is known.
+  // The last answer is long ago because nobody asked.
+  fail();
+  expect(health.isAway).toBe(false);
+  expect(health.isLongAway).toBe(false);
+  await failFor(1500);
+  expect(health.isAway).toBe(false);
+  health.succeeded();
+  expect(events).toEqual([]);
+});
+
+test('an outage begins when the first call that failed was sent, or with an answer that came since', async () => {
+  health.succeeded();
+  await clock.advance(2000);
+  fail(2000);
   expect(health.isAway).toBe(true);
   health.succeeded();
+  await clock.advance(1500);
+  fail(3000);
   expect(health.isAway).toBe(false);
 });
 
 test('while it is away nobody needs to wait for another failure', async () => {
-  await failFor(2000);
+  await failFor(2500);
   expect(health.isAway).toBe(true);
 });

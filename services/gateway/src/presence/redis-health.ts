@@ -2,31 +2,33 @@ import { type Clock, type Logger, RateLimitedLog } from '@event-gateway/runtime'
 
 /** From then on clients are told that presence is unknown: contract 2.3. */
 const longAwayMs = 10_000;
-/** Redis answers every sweep; this long without one and it is not worth waiting for another time-out. */
+/** Redis is asked at least every second; when it has failed for this long it is not worth waiting for another time-out. */
 const awayMs = 2000;
 
-/** Whether Redis answers presence. Learns from every call; says one warning per ten seconds for all of them. */
+/**
+ * Whether Redis answers presence. Learns from every call; says one warning per ten seconds for all of them. An outage begins with the
+ * first call after the last success that fails, when it was sent: that nobody asked for a while is none.
+ */
 export class RedisHealth {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #log: RateLimitedLog;
   readonly #onReturned: (() => void)[] = [];
   readonly #onLongAway: (() => void)[] = [];
-  #succeededMs: number;
+  #succeededMs = Number.NEGATIVE_INFINITY;
+  #failingSinceMs: number | undefined;
   #hasSucceeded = false;
-  #isFailing = false;
   #isLongAway = false;
 
   constructor(clock: Clock, logger: Logger) {
     this.#clock = clock;
     this.#logger = logger;
     this.#log = new RateLimitedLog(logger, clock);
-    this.#succeededMs = clock.nowMs();
   }
 
-  /** Nothing has succeeded for a while: callers need not wait for one more failure. */
+  /** Nothing but failures for a while: callers need not wait for one more failure. */
   get isAway(): boolean {
-    return this.#isFailing && this.#clock.nowMs() - this.#succeededMs >= awayMs;
+    return this.#failingMs() >= awayMs;
   }
 
   get isLongAway(): boolean {
@@ -46,20 +48,25 @@ export class RedisHealth {
   succeeded(): void {
     const wasAway = this.isAway;
     this.#succeededMs = this.#clock.nowMs();
+    this.#failingSinceMs = undefined;
     this.#hasSucceeded = true;
-    this.#isFailing = false;
     this.#isLongAway = false;
     if (!wasAway) return;
     this.#logger.info({}, 'presence reaches Redis again');
     for (const listener of this.#onReturned) listener();
   }
 
-  failed(error: unknown): void {
-    this.#isFailing = true;
+  /** @param sentMs when the call that failed was sent, monotonic */
+  failed(error: unknown, sentMs: number): void {
+    this.#failingSinceMs ??= Math.max(sentMs, this.#succeededMs);
     // At a start presence asks before the connection stands: that is no news, unless it lasts.
     if (this.#hasSucceeded || this.isAway) this.#log.warn({ error }, 'presence cannot reach Redis');
-    if (this.#isLongAway || this.#clock.nowMs() - this.#succeededMs < longAwayMs) return;
+    if (this.#isLongAway || this.#failingMs() < longAwayMs) return;
     this.#isLongAway = true;
     for (const listener of this.#onLongAway) listener();
+  }
+
+  #failingMs(): number {
+    return this.#failingSinceMs === undefined ? 0 : this.#clock.nowMs() - this.#failingSinceMs;
   }
 }

@@ -52,7 +52,7 @@ function connect(userId: UserId, ...peers: UserId[]): TestConnection {
 async function loseRedis(forMs: number): Promise<void> {
   for (let passedMs = 0; passedMs < forMs; passedMs += 1000) {
     await clock.advance(1000);
-    health.failed(new Error('down'));
+    health.failed(new Error('down'), clock.nowMs());
   }
 }
 

@@ -12,6 +12,7 @@ let claims: number[];
 let expired: number[];
 let lost: number;
 let sweeper: Sweeper;
+let create: (sweepMs: number) => void;
 let nextClaim: () => SweepClaim | undefined;
 let expire: (claim: SweepClaim) => number | undefined;
 
@@ -34,8 +35,11 @@ beforeEach(() => {
     },
   };
   const deps = { source, metrics: new PresenceMetrics(metrics), clock, logger: silentLogger, random: () => 0.5 };
-  sweeper = new Sweeper(deps, { sweepMs: 1000 });
-  sweeper.onLost(() => lost++);
+  create = (sweepMs) => {
+    sweeper = new Sweeper(deps, { sweepMs });
+    sweeper.onLost(() => lost++);
+  };
+  create(1000);
 });
 
 /** What Redis says now; swept a second ago by somebody else, nobody to expire. */
@@ -55,6 +59,15 @@ test('every replica asks once per sweep, and is refused for half of one after an
   expect(claims).toHaveLength(11);
   expect(new Set(claims)).toEqual(new Set([500]));
   expect(expired).toEqual([]);
+});
+
+// With a sweep of a minute an idle replica heard of Redis once a minute: a single failure was an outage, for a minute.
+test('asks every second for a sweep that is due less often, so that it knows whether Redis is there', async () => {
+  create(60_000);
+  sweeper.start();
+  await clock.advance(10_000);
+  expect(claims).toHaveLength(11);
+  expect(new Set(claims)).toEqual(new Set([59_500]));
 });
 
 test('a mass of expired leases is worked off at once, page by page', async () => {

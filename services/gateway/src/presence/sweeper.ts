@@ -20,13 +20,17 @@ export interface SweeperOptions {
   readonly sweepMs: number;
 }
 
+/** However seldom it is swept, this often Redis is asked: on a replica where nothing happens nobody else notices that it is away, or back. */
+const maxAskEveryMs = 1000;
+
 /**
  * Says offline for those whose last lease is over. Every replica tries in every sweep; the script lets one of them. A replica that dies
  * in the middle is made up for by whoever is next.
  */
 export class Sweeper {
   readonly #deps: SweeperDeps;
-  readonly #options: SweeperOptions;
+  readonly #sweepMs: number;
+  readonly #askEveryMs: number;
   readonly #onLost: (() => void)[] = [];
   #abort: AbortController | undefined;
   /** The latest `presence.swept_at` seen: Redis never goes behind it, unless it forgot something. */
@@ -35,7 +39,8 @@ export class Sweeper {
 
   constructor(deps: SweeperDeps, options: SweeperOptions) {
     this.#deps = deps;
-    this.#options = options;
+    this.#sweepMs = options.sweepMs;
+    this.#askEveryMs = Math.min(options.sweepMs, maxAskEveryMs);
   }
 
   /** Called when Redis turns out to have forgotten what it knew. */
@@ -47,9 +52,8 @@ export class Sweeper {
     if (this.#abort !== undefined) return;
     this.#abort = new AbortController();
     const { clock, logger, random } = this.#deps;
-    const { sweepMs } = this.#options;
     // A phase of its own, so that a fleet started at once does not ask at once.
-    const everyMs = (): number => sweepMs * (0.8 + 0.4 * random());
+    const everyMs = (): number => this.#askEveryMs * (0.8 + 0.4 * random());
     void runLoop({ name: 'presence sweep', signal: this.#abort.signal, clock, logger, everyMs }, (signal) => this.#sweep(signal));
   }
 
@@ -58,8 +62,8 @@ export class Sweeper {
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {
-    // Half a sweep: replicas that ask at their own times still sweep at least that often together, and not each of them every time.
-    let claim = await this.#claim(this.#options.sweepMs / 2);
+    // Half a turn early: replicas that ask at their own times still sweep at least that often together, and not each of them every time.
+    let claim = await this.#claim(this.#sweepMs - this.#askEveryMs / 2);
     while (claim !== undefined && claim.users.length > 0 && !signal.aborted) {
       const gone = await this.#deps.source.expire(claim);
       this.#deps.metrics.transition('offline', gone ?? 0);
