@@ -348,6 +348,23 @@ describe('peers', () => {
     near(Number(await log.call('PTTL', 'presence.peers:a')), dayMs);
   });
 
+  // One key that held something else kept up to a hundred users from being read and written, for ever.
+  test('a key that holds something else gives way, and costs nobody else of its chunk anything', async () => {
+    const store = peerStore();
+    await store.write([{ userId: user('b'), add: [user('a')], remove: [] }]);
+    await log.call('SET', 'presence.peers:a', 'garbage');
+    expect(await store.read([user('a'), user('b')], 100)).toEqual([[], ['a']]);
+    await log.call('SET', 'presence.peers:a', 'garbage');
+    const writes = [
+      { userId: user('a'), add: [user('c')], remove: [user('d')] },
+      { userId: user('b'), add: [user('c')], remove: [user('a')] },
+    ];
+    expect(await store.write(writes)).toEqual([true, true]);
+    await log.call('SET', 'presence.peers:x', 'garbage');
+    expect(await store.write([{ userId: user('x'), add: [], remove: [user('d')] }])).toEqual([true]);
+    expect(await store.read(['a', 'b', 'x'].map(user), 100)).toEqual([['c'], ['c'], []]);
+  });
+
   test('a member that is no id costs a user only that one, not the peers beside it', async () => {
     await log.call('SADD', 'presence.peers:a', 'b', '', 'c\n', 'x'.repeat(129), 'd');
     const [peers] = await peerStore().read([user('a')], 100);
