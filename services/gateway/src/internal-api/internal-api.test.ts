@@ -378,3 +378,22 @@ describe('the port', () => {
     await second.stop();
   });
 });
+
+describe('more connections than the port holds', () => {
+  // They were dropped without a word, those of the probes included.
+  test('a crowd that asks nothing keeps nobody out, and a request that is being answered is not cut for it', async () => {
+    let finish: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    await start({ metrics: { contentType: 'text/plain', text: () => held.then(() => 'late') } });
+    const metrics = ask('/metrics');
+    const crowd = Array.from({ length: 300 }, () => connect(Number(api.port), '127.0.0.1').on('error', () => undefined));
+    await Promise.all(crowd.map((socket) => new Promise((resolve) => socket.once('connect', resolve))));
+    expect((await ask('/healthz')).status).toBe(200);
+    expect((await ask('/internal/presence?users=a')).status).toBe(200);
+    finish();
+    expect((await metrics).text).toBe('late');
+    for (const socket of crowd) socket.destroy();
+  });
+});

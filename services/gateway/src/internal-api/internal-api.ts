@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from '@event-gateway/runtime';
 import { type Answer, json, refused } from './answer.js';
 import { hasBearer } from './bearer.js';
+import { BoundedSockets } from './bounded-sockets.js';
 import { disconnectRoute, type PublishControl } from './disconnect-route.js';
 import { healthzRoute, type MetricsPort, metricsRoute, type ReadinessPort, readyzRoute } from './health-routes.js';
 import { type PresenceQuery, presenceRoutes } from './presence-routes.js';
@@ -65,9 +66,15 @@ export class InternalApi {
   /** Rejects when the port cannot be had. */
   async start(): Promise<void> {
     if (this.#server !== undefined) return;
-    const server = createServer(limits, (request, response) => void this.#serve(request, response));
+    const sockets = new BoundedSockets(maxInternalConnections);
+    const server = createServer(limits, (request, response) => {
+      const { socket } = request;
+      sockets.asks(socket);
+      response.once('close', () => sockets.answered(socket));
+      void this.#serve(request, response);
+    });
     this.#server = server;
-    server.maxConnections = maxInternalConnections;
+    server.on('connection', (socket) => sockets.opened(socket));
     server.setTimeout(idleSocketMs);
     server.on('clientError', refuseMalformed);
     await new Promise<void>((resolve, reject) => {
