@@ -23,14 +23,15 @@ import { StreamHistory } from './fanout/stream-history.js';
 import { StreamSource } from './fanout/stream-source.js';
 import { Admission } from './handshake/admission.js';
 import { Authenticator } from './handshake/authenticate.js';
+import { Door } from './handshake/door.js';
 import { HandshakeMetrics } from './handshake/handshake-metrics.js';
 import { JwksKeys } from './handshake/jwks-keys.js';
 import { fetchJwks } from './handshake/jwks-source.js';
 import { boundedMaxConnections } from './handshake/max-connections.js';
 import { TokenExpiry } from './handshake/token-expiry.js';
 import type { Refusal } from './handshake/refusal.js';
-import { cursorOf, type Grant, Upgrade } from './handshake/upgrade.js';
-import { Connection, type ConnectionContext } from './hub/connection.js';
+import { type Grant, Upgrade } from './handshake/upgrade.js';
+import type { Connection } from './hub/connection.js';
 import { Heartbeat } from './hub/heartbeat.js';
 import { Hub } from './hub/hub.js';
 import { HubMetrics } from './hub/hub-metrics.js';
@@ -51,7 +52,6 @@ import { Fence } from './replica/fence.js';
 import { GroupJanitor } from './replica/group-janitor.js';
 import { type ReplicaFigures, ReplicaRegistry } from './replica/registry.js';
 import { RecentEvents } from './tail/recent-events.js';
-import type { Socket } from './transport/socket.js';
 import { type Acceptance, type HttpRefusal, UwsServer } from './transport/uws-server.js';
 import { Typing } from './typing/typing.js';
 
@@ -231,7 +231,7 @@ function composeHandshake({ config, clock, logger, metrics, redis, hub }: House,
 
 interface InboundRooms {
   readonly walk: Walk;
-  readonly door: Door;
+  readonly door: FrontDoor;
   readonly handshake: Handshake;
   readonly typing: Typing;
   readonly cards: CardRooms;
@@ -448,53 +448,35 @@ function composeBus(house: House, fanout: Fanout, isDraining: () => boolean, onF
   return { source, registry, janitor, readers: [canary, source], arrival: { isCanaryLate: () => canary.isLate(), isCutOff: () => false } };
 }
 
-interface Door {
+interface FrontDoor {
   readonly expiry: TokenExpiry<Connection>;
   readonly parts: readonly Component[];
   acceptance(grant: Grant): Acceptance;
 }
 
-/** From a granted upgrade to a connection that everything knows, and out again through one door. */
-function composeDoor({ config, clock, metrics, hub }: House, fanout: Fanout, presence: Presence, resume: Resume): Door {
-  const hubMetrics = new HubMetrics(metrics, hub);
+function composeDoor({ config, clock, metrics, hub }: House, fanout: Fanout, presence: Presence, resume: Resume): FrontDoor {
   const heartbeat = new Heartbeat(clock, config.HEARTBEAT_MS);
   const slowWatch = new SlowWatch(clock, config.OUTBOX_STUCK_MS);
   const expiry = new TokenExpiry<Connection>({ clock }, { tokenExpiringBeforeMs: config.TOKEN_EXPIRING_BEFORE_MS });
-  const context: ConnectionContext = {
-    clock,
-    metrics: hubMetrics,
-    limits: { maxBytes: config.OUTBOX_MAX_BYTES },
-    syncRequiredJitterMs: config.SYNC_REQUIRED_JITTER_MS,
-    handledId: () => fanout.handled.id,
-    onActivity: ({ userId }) => presence.active(userId),
-    onBehind: (connection) => slowWatch.add(connection),
-    onClosed: (connection, reason) => {
-      hub.remove(connection);
-      heartbeat.remove(connection);
-      slowWatch.remove(connection);
-      expiry.forget(connection);
-      hubMetrics.closed(reason);
+  const door = new Door(
+    {
+      ...{ hub, heartbeat, slowWatch, expiry, presence, resume, clock },
+      metrics: new HubMetrics(metrics, hub),
+      handledId: () => fanout.handled.id,
     },
-  };
-  const open = (grant: Grant, socket: Socket): Connection => {
-    const cursor = config.FANOUT === 'pubsub' ? undefined : cursorOf(grant);
-    const connection = new Connection(randomUUID(), grant.userId, cursor, socket, context);
-    hubMetrics.opened();
-    hub.add(connection);
-    grant.place.release();
-    heartbeat.add(connection);
-    expiry.watch(connection, grant.expiresAtMs);
-    const [oldest, ...others] = hub.connectionsOf(grant.userId);
-    if (others.length >= config.MAX_CONNECTIONS_PER_USER) oldest?.close('replaced');
-    void resume.begin(connection, grant.cursor);
-    return connection;
-  };
+    {
+      outboxMaxBytes: config.OUTBOX_MAX_BYTES,
+      syncRequiredJitterMs: config.SYNC_REQUIRED_JITTER_MS,
+      maxConnectionsPerUser: config.MAX_CONNECTIONS_PER_USER,
+      isPubsub: config.FANOUT === 'pubsub',
+    },
+  );
   return {
     expiry,
     parts: [heartbeat, slowWatch, expiry],
     acceptance: (grant) => ({
       subprotocol: grant.subprotocol,
-      open: (socket) => open(grant, socket),
+      open: (socket) => door.open(grant, socket),
       release: () => grant.place.release(),
     }),
   };
