@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { encodeControlMessage, type StreamId } from '@event-gateway/protocol';
 import { channels, RedisConnections } from '@event-gateway/redis';
 import { type Component, type ComposedProcess, createLogger, type Logger, Metrics, Supervisor, systemClock } from '@event-gateway/runtime';
