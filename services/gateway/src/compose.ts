@@ -200,8 +200,7 @@ function composeHandshake({ config, clock, logger, metrics, redis, hub }: House,
   const isDraining = (): boolean => drain.isDraining;
   const readiness = new Readiness(clock, {
     isJwksLoaded: () => jwks.isLoaded,
-    isFenced: () => bus.source.unreadyReasons().includes('fence'),
-    hasBacklog: () => bus.source.unreadyReasons().some((reason) => reason !== 'fence'),
+    sourceReasons: () => bus.source.unreadyReasons(),
     ...bus.arrival,
     isRedisUp: () => redis.isUp('command'),
     isSubscriberUp: () => redis.isUp('subscriber'),

@@ -98,8 +98,9 @@ export class StreamSource implements EventSource {
   unreadyReasons(): readonly SourceReason[] {
     const reasons: SourceReason[] = [];
     if (!this.#deps.fence.isHeld) reasons.push('fence');
-    if (!this.#state.hasCaughtUp) reasons.push('backlog');
+    // Who does not read delivers no backlog, and does not know of any.
     if (!this.#isReading) reasons.push('redis');
+    else if (!this.#state.hasCaughtUp) reasons.push('backlog');
     return reasons;
   }
 

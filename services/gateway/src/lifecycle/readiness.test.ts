@@ -7,6 +7,7 @@ const fine = {
   isFenced: false,
   isFencedOut: false,
   hasBacklog: false,
+  isReading: true,
   isCanaryLate: false,
   isRedisUp: true,
   isSubscriberUp: true,
@@ -22,9 +23,12 @@ beforeEach(() => {
   clock = new FakeClock();
   readiness = new Readiness(clock, {
     isJwksLoaded: () => state.isJwksLoaded,
-    isFenced: () => state.isFenced,
     isFencedOut: () => state.isFencedOut,
-    hasBacklog: () => state.hasBacklog,
+    sourceReasons: () => {
+      const { isFenced, hasBacklog, isReading } = state;
+      const reasons = { fence: isFenced, backlog: hasBacklog, redis: !isReading };
+      return (['fence', 'backlog', 'redis'] as const).filter((reason) => reasons[reason]);
+    },
     isCanaryLate: () => state.isCanaryLate,
     isRedisUp: () => state.isRedisUp,
     isSubscriberUp: () => state.isSubscriberUp,
@@ -47,10 +51,16 @@ describe('before it has been ready', () => {
     ['canary', { isCanaryLate: true }],
     ['redis', { isRedisUp: false }],
     ['redis', { isSubscriberUp: false }],
+    ['redis', { isReading: false }],
     ['draining', { isDraining: true }],
   ])('%s alone keeps it from being ready', (reason, fault) => {
     Object.assign(state, fault);
     expect(readiness.report()).toEqual({ ready: false, reasons: [reason] });
+  });
+
+  test('behind a fence nothing is read, and the fence is why', () => {
+    Object.assign(state, { isFenced: true, isReading: false });
+    expect(readiness.report()).toEqual({ ready: false, reasons: ['fence'] });
   });
 
   // Nobody had asked while all was well; then Redis died, and every socket was refused as if there had never been one.
@@ -107,6 +117,11 @@ describe('once it has been ready', () => {
   test('draining counts without Redis too', () => {
     Object.assign(state, { isRedisUp: false, isDraining: true });
     expect(readiness.report()).toEqual({ ready: false, reasons: ['draining'] });
+  });
+
+  test('a reader that begins again is no fault: one that stays away is a late canary', () => {
+    state.isReading = false;
+    expect(readiness.report()).toEqual({ ready: true });
   });
 
   test('a backlog after a pause is worked off by a ready replica', () => {

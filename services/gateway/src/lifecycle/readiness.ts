@@ -10,12 +10,13 @@ export type UnreadyReason = 'jwks' | 'fence' | 'backlog' | 'canary' | 'redis' | 
 export interface ReadinessInputs {
   /** The issuer's keys have been loaded once. */
   isJwksLoaded(): boolean;
-  /** Nothing may be read: another process holds this replica's id, or could, because the lease is not confirmed. */
-  isFenced(): boolean;
+  /**
+   * Why events do not come as they should. `fence`: nothing may be read, because another process holds this replica's id, or could, as the
+   * lease is not confirmed. `backlog`: entries from before the start are still being delivered. `redis`: nothing is read from it.
+   */
+  sourceReasons(): readonly ('fence' | 'backlog' | 'redis')[];
   /** Another process was seen to hold this replica's id. */
   isFencedOut(): boolean;
-  /** Entries from before the start are still being delivered. */
-  hasBacklog(): boolean;
   /** The canary has not come back in time through the reader. */
   isCanaryLate(): boolean;
   /** Commands are answered. */
@@ -34,8 +35,8 @@ export type ReadinessReport =
 
 /**
  * Whether this replica may receive traffic. To become ready everything must be in order; from then on only faults of this replica itself
- * count: one that all replicas share, like a Redis that is unreachable or takes no writes, would take the whole upstream away at once. It looks by
- * itself: a Redis that dies before the first one has asked must not turn him away.
+ * count: one that all replicas share, like a Redis that is unreachable or takes no writes, would take the whole upstream away at once. It
+ * looks by itself: a Redis that dies before the first one has asked must not turn him away.
  */
 export class Readiness {
   readonly name = 'readiness';
@@ -70,17 +71,20 @@ export class Readiness {
   report(): ReadinessReport {
     const reasons = this.hasBeenReady ? this.#ownFaults() : this.#missing();
     if (reasons.length > 0) return { ready: false, reasons };
-    return this.#isRedisWhole() && !this.#inputs.isFenced() ? { ready: true } : { ready: true, degraded: ['redis'] };
+    return this.#isRedisWhole() && !this.#inputs.sourceReasons().includes('fence') ? { ready: true } : { ready: true, degraded: ['redis'] };
   }
 
   #missing(): UnreadyReason[] {
     const inputs = this.#inputs;
+    const source = inputs.sourceReasons();
+    const isFenced = source.includes('fence');
     return those({
       jwks: !inputs.isJwksLoaded(),
-      fence: inputs.isFenced(),
-      backlog: inputs.hasBacklog(),
+      fence: isFenced,
+      backlog: source.includes('backlog'),
       canary: inputs.isCanaryLate(),
-      redis: !this.#isRedisWhole(),
+      // Behind a fence nothing is read either, and Redis is not to blame.
+      redis: !this.#isRedisWhole() || (!isFenced && source.includes('redis')),
       draining: inputs.isDraining(),
     });
   }
