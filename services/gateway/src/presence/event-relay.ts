@@ -1,8 +1,8 @@
 import { decodePresenceMessage, encodeFrame, type PresenceMessage, type UserId } from '@event-gateway/protocol';
 import type { Clock, Logger } from '@event-gateway/runtime';
 import type { Audience } from './audience.js';
-import { lastSeen } from './lease-store.js';
 import { PacedJob } from './paced-job.js';
+import { lastSeen } from './presence-entry.js';
 import type { PresenceMetrics } from './presence-metrics.js';
 import type { PresenceConnection, PresenceHub } from './presence-ports.js';
 import type { Snapshots } from './snapshots.js';

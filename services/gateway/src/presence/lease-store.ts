@@ -2,6 +2,8 @@ import type { PresenceEntry, UserId } from '@event-gateway/protocol';
 import { channels, keys, type ScriptCall } from '@event-gateway/redis';
 import type { Clock } from '@event-gateway/runtime';
 import { asList, asNumber, asStrings } from './decode-replies.js';
+import { inChunks } from './in-chunks.js';
+import { publishedEntry } from './presence-entry.js';
 import { presenceScripts, type ScriptDoor, type ScriptReply } from './presence-scripts.js';
 import type { RedisTime } from './redis-time.js';
 
@@ -140,7 +142,7 @@ export class LeaseStore {
       if (reply === undefined) return undefined;
       this.#learn(reply);
       const [nowMs, leases, seen] = [asNumber(reply.values[0]), asList(reply.values[1]), asList(reply.values[2])];
-      for (const [k, userId] of chunk.entries()) entries.push(entryOf(userId, nowMs, leases[k], seen[k]));
+      for (const [k, userId] of chunk.entries()) entries.push(publishedEntry(userId, nowMs, leases[k], seen[k]));
     }
     return entries;
   }
@@ -167,29 +169,6 @@ export class LeaseStore {
   #learn({ values, sentMs, receivedMs }: ScriptReply): void {
     this.#time.learn(asNumber(values[0]), sentMs, receivedMs);
   }
-}
-
-/** What is told while Redis cannot be asked. */
-export function unknownEntry(userId: UserId, atMs: number): PresenceEntry {
-  return { user_id: userId, status: 'unknown', at_ms: atMs };
-}
-
-function entryOf(userId: UserId, atMs: number, leaseMs: unknown, seen: unknown): PresenceEntry {
-  if (typeof leaseMs === 'string') return { user_id: userId, status: 'online', at_ms: atMs };
-  return { user_id: userId, status: 'offline', ...lastSeen(asNumber(seen)), at_ms: atMs };
-}
-
-/** The last activity (Unix ms) as frames say it; nothing when it is no time. */
-export function lastSeen(unixMs: number | undefined): { last_seen?: string } {
-  if (unixMs === undefined) return {};
-  const date = new Date(unixMs);
-  return Number.isNaN(date.getTime()) ? {} : { last_seen: date.toISOString() };
-}
-
-export function inChunks<T>(items: readonly T[], size: number): (readonly T[])[] {
-  const chunks: (readonly T[])[] = [];
-  for (let from = 0; from < items.length; from += size) chunks.push(items.slice(from, from + size));
-  return chunks;
 }
 
 function wholeMs(ms: number): number {

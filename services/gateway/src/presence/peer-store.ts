@@ -1,7 +1,7 @@
 import type { UserId } from '@event-gateway/protocol';
 import { keys } from '@event-gateway/redis';
 import { asList, onlyUserIds } from './decode-replies.js';
-import { inChunks } from './lease-store.js';
+import { inChunks } from './in-chunks.js';
 import { presenceScripts, type ScriptDoor } from './presence-scripts.js';
 
 /** What is to change in the set of one user; both empty only keeps it alive. */

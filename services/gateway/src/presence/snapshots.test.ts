@@ -49,6 +49,15 @@ function connect(userId: UserId, ...peers: UserId[]): TestConnection {
   return hub.connect(userId);
 }
 
+/** The snapshot of the connection's user. */
+async function entriesInto(connection: TestConnection): Promise<readonly PresenceEntry[]> {
+  let entries: readonly PresenceEntry[] = [];
+  await snapshots.into(connection, (presence) => {
+    entries = presence;
+  });
+  return entries;
+}
+
 async function loseRedis(forMs: number): Promise<void> {
   for (let passedMs = 0; passedMs < forMs; passedMs += 1000) {
     await clock.advance(1000);
@@ -63,10 +72,9 @@ const transition = (userId: UserId, status: 'online' | 'offline', atMs = clock.w
 
 describe('of one user', () => {
   test('every peer is in it, online or offline; without peers it is empty and asks nobody', async () => {
-    connect(a, b, c);
-    connect(b);
+    const [mine, lonely] = [connect(a, b, c), connect(b)];
     online.add(b);
-    const entries = Promise.all([snapshots.entriesFor(a), snapshots.entriesFor(b)]);
+    const entries = Promise.all([entriesInto(mine), entriesInto(lonely)]);
     await clock.advance(latencyMs);
     expect((await entries).map((list) => list.map(({ user_id, status }) => `${user_id} ${status}`))).toEqual([
       ['b online', 'c offline'],
@@ -76,12 +84,12 @@ describe('of one user', () => {
   });
 
   test('it waits for the peers that are being read', async () => {
-    connect(a);
+    const connection = connect(a);
     loaded = async () => {
       await clock.sleep(50);
       audience.recall(a, [b]);
     };
-    const entries = snapshots.entriesFor(a);
+    const entries = entriesInto(connection);
     await clock.advance(50 + latencyMs);
     expect(await entries).toHaveLength(1);
   });
@@ -90,7 +98,7 @@ describe('of one user', () => {
     const connection = connect(a, b, c);
     latencyMs = 60_000;
     let entries: readonly PresenceEntry[] = [];
-    void snapshots.entriesFor(a).then((list) => {
+    void entriesInto(connection).then((list) => {
       entries = list;
     });
     await clock.advance(899);
@@ -103,9 +111,9 @@ describe('of one user', () => {
   });
 
   test('a Redis that is known to be away is not waited for', async () => {
-    connect(a, b);
+    const connection = connect(a, b);
     await loseRedis(3000);
-    const entries = await snapshots.entriesFor(a);
+    const entries = await entriesInto(connection);
     expect(entries).toEqual([{ user_id: 'b', status: 'unknown', at_ms: clock.wallMs() }]);
     expect(reads).toEqual([]);
   });

@@ -1,8 +1,8 @@
 import type { PresenceEntry, PresenceMessage, UserId } from '@event-gateway/protocol';
 import { type Clock, type Logger, within } from '@event-gateway/runtime';
 import type { Audience } from './audience.js';
-import { unknownEntry } from './lease-store.js';
 import { PacedJob } from './paced-job.js';
+import { unknownEntry } from './presence-entry.js';
 import type { PresenceConnection, PresenceHub, PresenceReader } from './presence-ports.js';
 import type { RedisHealth } from './redis-health.js';
 
@@ -63,23 +63,12 @@ export class Snapshots {
     this.#due.clear();
   }
 
-  /** The user's peers and their states; all `unknown` while Redis does not answer. */
-  async entriesFor(userId: UserId): Promise<PresenceEntry[]> {
-    await this.#deps.peers.loaded(userId);
-    const users = [...this.#deps.audience.peersOf(userId)];
-    const entries = await this.readInTime(users);
-    if (entries !== undefined) return entries;
-    // What is told now is not the truth: that follows.
-    this.schedule(userId, retryMs);
-    return this.#unknown(users);
-  }
-
   /** Hands the snapshot of a connection's user to `write`; transitions that arrive meanwhile follow behind it. */
   async into(connection: PresenceConnection, write: (presence: readonly PresenceEntry[]) => void): Promise<void> {
     this.#hold(connection);
     let entries: readonly PresenceEntry[] = [];
     try {
-      entries = await this.entriesFor(connection.userId);
+      entries = await this.#entriesFor(connection.userId);
       if (connection.isOpen) write(entries);
     } finally {
       this.#release(connection, entries);
@@ -110,6 +99,17 @@ export class Snapshots {
     if (users.length === 0) return [];
     if (health.isAway) return undefined;
     return within(clock, readDeadlineMs, reader.read(users));
+  }
+
+  /** The user's peers and their states; all `unknown` while Redis does not answer. */
+  async #entriesFor(userId: UserId): Promise<PresenceEntry[]> {
+    await this.#deps.peers.loaded(userId);
+    const users = [...this.#deps.audience.peersOf(userId)];
+    const entries = await this.readInTime(users);
+    if (entries !== undefined) return entries;
+    // What is told now is not the truth: that follows.
+    this.schedule(userId, retryMs);
+    return this.#unknown(users);
   }
 
   #unknown(users: readonly UserId[]): PresenceEntry[] {
