@@ -333,6 +333,31 @@ describe('more pages than one sync follows', () => {
     expect(learned[0]?.isWhole).toBe(false);
   });
 
+  test('the messenger is asked for the rest with the question that the sync began with, also when it fails at first', async () => {
+    const connection = new TestConnection();
+    await run(connection, { conversations: { g1: 0 }, cursor: '1700000060000-7' });
+    const reply = messenger.reply;
+    messenger.reply = () => ({ status: 500 });
+    sync.onSync(connection, syncFrame({ conversations: undefined, next: '3' }));
+    await vi.waitFor(() => expect(connection.ends).toHaveLength(2), patiently);
+    messenger.reply = reply;
+    sync.onSync(connection, syncFrame({ conversations: undefined, next: '3' }));
+    await vi.waitFor(() => expect(connection.ends).toHaveLength(3), patiently);
+    expect(connection.ends[2]).toMatchObject({ type: 'sync.complete', has_more: false });
+    const question = { user_id: 'a', conversations: { g1: 0 }, since_ms: 1_700_000_000_000 };
+    expect(askedPages()).toEqual(
+      [undefined, '1', '2', '3', '3', '4'].map((page) => (page === undefined ? question : { ...question, page })),
+    );
+  });
+
+  test('another token than the one given is handed through with what the client says', async () => {
+    const connection = new TestConnection();
+    await run(connection, { conversations: { g1: 0 }, cursor: '1700000060000-7' });
+    sync.onSync(connection, syncFrame({ conversations: undefined, next: '4' }));
+    await vi.waitFor(() => expect(connection.ends).toHaveLength(2), patiently);
+    expect(askedPages().at(-1)).toEqual({ user_id: 'a', conversations: {}, page: '4' });
+  });
+
   test('a messenger that pages for ever is asked a bounded number of times', async () => {
     messenger.reply = () => ({ body: { conversations: [], events: [], next_page: 'again' } });
     expect(await run(new TestConnection())).toMatchObject({ has_more: true, next: 'again' });

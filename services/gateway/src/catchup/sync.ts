@@ -72,6 +72,14 @@ export interface SyncOptions {
   readonly jitterMs: number;
 }
 
+/** What a frame that only says `next` goes on with. As large as a client's frame at the most. */
+interface UnfinishedSync {
+  readonly next: string;
+  readonly request: SyncRequest;
+  /** It has lost an event: what goes on from there is not whole at its end either. */
+  readonly hasLost: boolean;
+}
+
 /** Changes of the last minute before the client's cursor are asked for again: clocks differ, and publishing takes its time. */
 const overlapMs = 60_000;
 /** Frames that are built before others get their turn: a page may hold thousands. */
@@ -101,8 +109,8 @@ export class Sync<C extends SyncConnection> {
   readonly #options: SyncOptions;
   readonly #log: RateLimitedLog;
   readonly #running = new Set<C>();
-  /** Those whose sync has lost an event and has pages left: what goes on from there is not whole at its end either. */
-  readonly #haveLost = new WeakSet<C>();
+  /** Those whose sync has pages left. */
+  readonly #unfinished = new WeakMap<C, UnfinishedSync>();
 
   constructor(deps: SyncDependencies<C>, options: SyncOptions) {
     this.#deps = deps;
@@ -140,12 +148,15 @@ export class Sync<C extends SyncConnection> {
     // Taken before the messenger is asked: what it does not know yet has an id above, and comes live. And not above what a replay under way
     // still owes, or the client would skip it.
     const cursor = connection.assuredCursor;
-    const followed = await this.#followPages(connection, frame);
+    const unfinished = this.#unfinishedBefore(connection, frame);
+    const request = this.#request(connection, frame, unfinished);
+    const followed = await this.#followPages(connection, request, frame.next, unfinished?.hasLost ?? false);
     if (followed.kind === 'closed' || connection.signal.aborted) return 'aborted';
     if (followed.kind === 'refused') return this.#unavailable(connection, frame, followed.answer);
     const { titles, seqs, next } = followed;
     const hasMore = next !== undefined;
-    this.#rememberLoss(connection, hasMore && seqs.hasLost);
+    if (next === undefined) this.#unfinished.delete(connection);
+    else this.#unfinished.set(connection, { next, request, hasLost: seqs.hasLost });
     const conversations = [...titles.conversations];
     // An answer without any dialog proves nothing: the messenger may have left the list out.
     const isWhole = !hasMore && frame.next === undefined && conversations.length > 0 && !followed.hasUnknownDialogs;
@@ -165,19 +176,29 @@ export class Sync<C extends SyncConnection> {
     return hasMore ? 'partial' : 'completed';
   }
 
-  #rememberLoss(connection: C, hasLost: boolean): void {
-    if (hasLost) this.#haveLost.add(connection);
-    else this.#haveLost.delete(connection);
+  #unfinishedBefore(connection: C, { next }: SyncFrame): UnfinishedSync | undefined {
+    const unfinished = this.#unfinished.get(connection);
+    return next !== undefined && next === unfinished?.next ? unfinished : undefined;
   }
 
-  async #followPages(connection: C, frame: SyncFrame): Promise<Followed> {
+  /** The messenger is asked for every page with the whole question: a page token may mean nothing without it. */
+  #request(connection: C, frame: SyncFrame, unfinished: UnfinishedSync | undefined): SyncRequest {
+    const request = { user_id: connection.userId, conversations: frame.conversations, ...this.#since(connection, frame) };
+    if (unfinished === undefined) return request;
+    return {
+      ...request,
+      ...(frame.conversations.size === 0 ? { conversations: unfinished.request.conversations } : {}),
+      ...(frame.cursor === undefined && unfinished.request.since_ms !== undefined ? { since_ms: unfinished.request.since_ms } : {}),
+    };
+  }
+
+  async #followPages(connection: C, request: SyncRequest, from: string | undefined, hasLost: boolean): Promise<Followed> {
     const { userId, signal } = connection;
     const titles = new SyncedTitles(this.#deps.cards, userId);
-    const seqs = new DeliveredSeqs(frame.conversations);
-    if (frame.next !== undefined && this.#haveLost.has(connection)) seqs.lost();
+    const seqs = new DeliveredSeqs(request.conversations);
+    if (hasLost) seqs.lost();
     let hasUnknownDialogs = false;
-    const request: SyncRequest = { user_id: userId, conversations: frame.conversations, ...this.#since(connection, frame) };
-    let next = frame.next;
+    let next = from;
     for (let pages = 0; pages < this.#options.maxPages; pages++) {
       const page = next === undefined ? request : { ...request, page: next };
       const answer = await this.#deps.messenger.fetchSyncPage(page, { signal, isContinued: pages > 0 });
