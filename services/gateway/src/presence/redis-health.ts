@@ -1,6 +1,6 @@
 import { type Clock, type Logger, RateLimitedLog } from '@event-gateway/runtime';
 
-/** From then on clients are told that presence is unknown: contract 2.3. */
+/** From then on clients are told that presence is unknown. */
 const longAwayMs = 10_000;
 /** Redis is asked at least every second; when it has failed for this long it is not worth waiting for another time-out. */
 const awayMs = 2000;
