@@ -14,8 +14,12 @@ export class LuaScript {
     this.sha = createHash('sha1').update(source).digest('hex');
   }
 
-  /** Reads the file at once: `LuaScript.load(new URL('./scripts/renew-lease.lua', import.meta.url))`. */
-  static load(url: URL): LuaScript {
-    return new LuaScript(url.pathname.split('/').pop() ?? url.pathname, readFileSync(url, 'utf8'));
+  /**
+   * Reads the file at once: `LuaScript.load(new URL('./scripts/renew-lease.lua', import.meta.url))`.
+   * @param preludes files whose local functions the script uses, put in front of it: Redis gives scripts no other way to share any
+   */
+  static load(url: URL, ...preludes: readonly URL[]): LuaScript {
+    const source = [...preludes, url].map((file) => readFileSync(file, 'utf8')).join('');
+    return new LuaScript(url.pathname.split('/').pop() ?? url.pathname, source);
   }
 }

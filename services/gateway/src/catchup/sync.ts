@@ -84,7 +84,7 @@ interface UnfinishedSync {
 const overlapMs = 60_000;
 /** Frames that are built before others get their turn: a page may hold thousands. */
 const framesPerTurn = 128;
-/** Before `hello`, and when the transport refuses, nothing is written although there is room, and no drain would tell: tried again after this. */
+/** When the transport refuses although there is room, no drain would tell when it takes frames again: tried after this. */
 const retryWriteMs = 20;
 
 /** How the messenger's side of a sync ended. */

@@ -16,7 +16,10 @@ export interface PubsubSourceDeps {
   readonly metrics: StreamMetrics;
 }
 
-/** What may be here while the handler is busy, the batch that it is busy with included. Beyond it messages are dropped, which is told like any other hole. */
+/**
+ * What may be here while the handler is busy, the batch that it is busy with included. Beyond it messages are dropped, which is told like
+ * any other hole.
+ */
 const maxQueuedMessages = 50_000;
 const maxQueuedBytes = 64 * 1024 * 1024;
 

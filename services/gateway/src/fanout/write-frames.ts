@@ -80,7 +80,7 @@ function enqueue({ id, position, envelope, users }: Delivery, frames: EventFrame
 
 /** There is a hole where the event would have been, behind what is queued already. A sync too many for those who were queued it. */
 function tellLost({ id, position, users }: Delivery): void {
-  for (const { connections } of users) for (const connection of [...connections]) connection.lose(position, id);
+  for (const { connections } of users) for (const connection of connections) connection.lose(position, id);
 }
 
 /** A promise only when there are more than one turn takes. */

@@ -7,16 +7,17 @@ export interface PresenceRedis {
   runScripts(calls: readonly ScriptCall[]): Promise<readonly unknown[]>;
 }
 
-const load = (name: string): LuaScript => LuaScript.load(new URL(`./scripts/${name}.lua`, import.meta.url));
+const file = (name: string): URL => new URL(`./scripts/${name}.lua`, import.meta.url);
+const load = (name: string, ...preludes: readonly string[]): LuaScript => LuaScript.load(file(name), ...preludes.map(file));
 
 /** Each says in its header what it guarantees, and what it takes. */
 export const presenceScripts = {
-  writeLeases: load('write-leases'),
+  writeLeases: load('write-leases', 'own-key'),
   claimSweep: load('claim-sweep'),
   expireLeases: load('expire-leases'),
   readPresence: load('read-presence'),
-  readPeers: load('read-peers'),
-  writePeers: load('write-peers'),
+  readPeers: load('read-peers', 'own-key'),
+  writePeers: load('write-peers', 'own-key'),
 } as const;
 
 /** A reply, and between which moments (monotonic ms) Redis made it. */

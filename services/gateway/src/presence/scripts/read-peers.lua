@@ -4,18 +4,9 @@
 -- Reply: per key its peers; of a bigger set any of that many.
 local most, ttl_ms, refresh_ms = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 
--- The key is ours by name: what else was put there gives way, instead of failing the whole chunk for ever.
-local function count(key)
-  local reply = redis.pcall('SCARD', key)
-  if type(reply) ~= 'table' or not reply.err then return reply end
-  if not string.find(reply.err, 'WRONGTYPE', 1, true) then error(reply.err) end
-  redis.call('DEL', key)
-  return 0
-end
-
 local reply = {}
 for i, key in ipairs(KEYS) do
-  local peers = count(key)
+  local peers = on_own_key(key, 'SCARD', key)
   local left_ms = redis.call('PTTL', key)
   if left_ms >= 0 and left_ms < ttl_ms - refresh_ms then redis.call('PEXPIRE', key, ttl_ms) end
   reply[i] = peers <= most and redis.call('SMEMBERS', key) or redis.call('SRANDMEMBER', key, most)

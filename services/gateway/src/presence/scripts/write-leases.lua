@@ -23,22 +23,13 @@ for at = 7, #ARGV, 4 do users[#users + 1] = ARGV[at] end
 local was_online = redis.call('ZMSCORE', online, unpack(users))
 local online_from_now, seen = {}, {}
 
--- The key is ours by name: what else was put there gives way, instead of failing the whole chunk for ever.
-local function change(key, ...)
-  local reply = redis.pcall(...)
-  if type(reply) ~= 'table' or not reply.err then return end
-  if not string.find(reply.err, 'WRONGTYPE', 1, true) then error(reply.err) end
-  redis.call('DEL', key)
-  redis.call(...)
-end
-
 local function latest_lease(key)
   return tonumber(redis.call('ZRANGE', key, 0, 0, 'REV', 'WITHSCORES')[2] or nil)
 end
 
 -- Writes the holder's lease and returns the latest of all.
 local function hold(key, expiry_ms)
-  change(key, 'ZADD', key, expiry_ms, holder)
+  on_own_key(key, 'ZADD', key, expiry_ms, holder)
   if redis.call('ZCARD', key) == 1 then return expiry_ms end
   -- Leases that ended with their holders; else every restart of a replica would leave a member behind.
   redis.call('ZREMRANGEBYSCORE', key, '-inf', now_ms)
@@ -55,7 +46,7 @@ end
 
 -- Nothing to hold. A score that promised more is corrected; the sweep says offline.
 local function let_go(key, user, expiry_ms)
-  change(key, 'ZREM', key, holder)
+  on_own_key(key, 'ZREM', key, holder)
   redis.call('ZADD', online, 'XX', latest_lease(key) or expiry_ms, user)
   return 0
 end
